@@ -1,0 +1,281 @@
+"""The book: the threads in hand, and what was written in this turn but is not yet committed to the memory.
+
+Everything that a turn decides is first written here and then committed at once, so that a crash loses a turn whole or
+not at all.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from ackd.engine.pages import board_row
+from ackd.ledger import FileRow, InboxRow, Known, Memory, StagedRow, ThreadRow
+from ackd.protocol.clock import ZERO, Stamp, receive, tick
+from ackd.protocol.entry import Entry, make_entry
+from ackd.protocol.fold import fold
+from ackd.protocol.ids import name_key, split_suffix
+from ackd.protocol.obligations import Clock
+from ackd.protocol.refusal import PREFIX, Refusal, fold_refusals
+from ackd.protocol.thread import Thread
+
+_MOST_THREADS = 20_000
+
+_encode = msgspec.json.Encoder().encode
+
+
+class _Live:
+    """A thread in hand: its entries, when each was seen, and the fold of them (made anew when one is added)."""
+
+    __slots__ = ("entries", "seen", "thread")
+
+    def __init__(self, entries: list[tuple[Entry, int]]) -> None:
+        self.entries = [entry for entry, _ in entries]
+        self.seen = {entry.key: read_at for entry, read_at in entries}
+        self.thread: Thread | None = None
+
+
+class Book:
+    """A node's entries, old and new.
+
+    Args:
+        memory: Where they are kept.
+        node: The node's name.
+    """
+
+    def __init__(self, memory: Memory, node: str) -> None:
+        self.memory, self.node = memory, node
+        self.inc = memory.meta("incarnation")
+        self.is_new = not self.inc
+        if self.is_new:
+            self.inc = secrets.token_hex(4)
+        last = memory.last_of(node, self.inc)
+        self.seq = last.seq if last else 0
+        self._prev = last.key if last else ""
+        self._stamp: Stamp = last.stamp if last else ZERO
+        self._live: dict[str, _Live] = {}
+        self._entries: list[tuple[Entry, bytes]] = []
+        self._files: dict[str, FileRow] = {}
+        self._known: dict[str, Known] = {}
+        self._identities: dict[str, str] = {}
+        self._asked: list[tuple[str, str]] = []
+        self._chats: dict[str, str] = {}
+        self._attached: list[tuple[str, str]] = []
+        self._keys: dict[str, dict[str, None]] = {}
+        self._folders: dict[str, str] = {}
+        self.touched: dict[str, None] = {}
+
+    # Writing.
+
+    def write(self, kind: str, thread: str, body: dict[str, Any], at: int) -> Entry:
+        """Write an entry of this node; it counts at once and is kept with the next commit."""
+        self._stamp = tick(self._stamp, at)
+        self.seq += 1
+        entry, line = make_entry(
+            node=self.node,
+            inc=self.inc,
+            seq=self.seq,
+            prev=self._prev,
+            stamp=self._stamp,
+            kind=kind,
+            thread=thread,
+            at=at,
+            body=body,
+        )
+        self._prev = entry.key
+        self._entries.append((entry, line))
+        live = self._hold(thread)
+        live.entries.append(entry)
+        live.seen[entry.key] = at
+        live.thread = None
+        self._keys.setdefault(_key(thread), {})[thread] = None
+        self.touched[thread] = None
+        return entry
+
+    def heard(self, stamp: Stamp, now: int) -> None:
+        """Take another node's stamp into our clock."""
+        self._stamp = receive(self._stamp, stamp, now)
+
+    def learn(self, digest: str, known: Known, identity: str) -> None:
+        """Remember a content for ever."""
+        self._known[digest] = known
+        if identity != digest:
+            self._identities.setdefault(identity, digest)
+
+    def note_asked(self, words: str, thread: str) -> None:
+        """Remember in which thread these words were asked."""
+        self._asked.append((words, thread))
+
+    def note_chat(self, chat: str, thread: str) -> None:
+        """Remember which thread a chat thread carries."""
+        self._chats.setdefault(chat, thread)
+
+    def note_attached(self, path: str, thread: str) -> None:
+        """Remember that an envelope attaches a file."""
+        self._attached.append((path, thread))
+
+    def put_file(self, row: FileRow) -> None:
+        """Remember what became of a file."""
+        self._files[row.path] = row
+
+    # Reading, what is not yet committed included.
+
+    def thread(self, thread: str) -> Thread:
+        """Give a thread as it is known now; one without messages where nothing is known of it."""
+        live = self._hold(thread)
+        if live.thread is None:
+            live.thread = fold(thread, live.entries)
+            if live.thread.folder:
+                self._folders[live.thread.folder] = thread
+        return live.thread
+
+    def refusal(self, ledger: str) -> Refusal | None:
+        """Give the refusal of the file that a ledger of refusals is about."""
+        return fold_refusals(ledger, self._hold(ledger).entries)
+
+    def clock(self, thread: str, now: int) -> Clock:
+        """Give this node's time for a thread."""
+        return Clock(now, self._hold(thread).seen.__getitem__)
+
+    def named(self, ack_id: str) -> list[Thread]:
+        """Give all threads of a bare ack_id, in the order of their ids."""
+        key = _key(ack_id)
+        ids = dict.fromkeys([*self.memory.threads_named(key), *self._keys.get(key, ())])
+        return [self.thread(one) for one in sorted(ids)]
+
+    def find(self, ack_id: str) -> Thread | None:
+        """Give the thread that an ack_id names, or None."""
+        return next((one for one in self.named(ack_id) if name_key(one.id) == name_key(ack_id)), None)
+
+    def known(self, digest: str) -> Known | None:
+        """Give what is known of a content, or None."""
+        return self._known.get(digest) or self.memory.known((digest,)).get(digest)
+
+    def identity(self, identity: str) -> str:
+        """Give the digest that a message_id belongs to, or an empty string."""
+        return self._identities.get(identity) or self.memory.identity(identity)
+
+    def asked(self, words: str) -> list[str]:
+        """Give the threads in which these words were asked, the oldest first."""
+        pending = [thread for one, thread in self._asked if one == words]
+        return list(dict.fromkeys([*self.memory.asked(words), *pending]))
+
+    def chat_thread(self, chat: str) -> str:
+        """Give the thread that a chat thread carries, or an empty string."""
+        return self._chats.get(chat) or self.memory.chat_thread(chat)
+
+    def folder_taken(self, folder: str) -> bool:
+        """Tell whether a thread has a folder already."""
+        return folder in self._folders or bool(self.memory.folder_taken(folder))
+
+    def file(self, path: str) -> FileRow | None:
+        """Give what became of the file at a path, or None."""
+        return self._files.get(path) or self.memory.file(path)
+
+    def attached(self, path: str) -> bool:
+        """Tell whether an envelope attaches the file at a path."""
+        return any(one == path for one, _ in self._attached) or self.memory.attached(path)
+
+    # Committing.
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing waits for a commit."""
+        return not (self._entries or self._files or self.touched)
+
+    def commit(
+        self,
+        next_due: dict[str, int | None],
+        *,
+        staged: Iterable[StagedRow] = (),
+        unstaged: Iterable[str] = (),
+        inbox: Iterable[InboxRow] = (),
+    ) -> None:
+        """Commit all that was written, with one flush.
+
+        Args:
+            next_due: The threads whose short rows are written, with when each is due next.
+            staged: Deliveries that will now be renamed into place.
+            unstaged: Staged names whose outcome is among the entries.
+            inbox: Files of ours in inboxes.
+        """
+        memory = self.memory
+        rows = [self._row(thread, due) for thread, due in next_due.items()]
+        with memory.transaction():
+            if self.is_new:
+                memory.set_meta("incarnation", self.inc)
+            memory.add_entries(self._entries)
+            memory.put_files(self._files.values())
+            memory.add_known(self._known.items())
+            memory.add_identities(self._identities.items())
+            memory.add_asked(self._asked)
+            memory.add_chats(self._chats.items())
+            memory.add_attached(self._attached)
+            memory.put_threads(rows)
+            memory.stage(staged)
+            memory.unstage(unstaged)
+            memory.put_inbox(inbox)
+        self.is_new = False
+        for pending in (self._entries, self._files, self._known, self._identities, self._asked, self._chats):
+            pending.clear()
+        self._attached.clear()
+        for thread in next_due:
+            self.touched.pop(thread, None)
+        if not self.touched:
+            self._keys.clear()
+            self._folders.clear()
+            while len(self._live) > _MOST_THREADS:
+                del self._live[next(iter(self._live))]
+
+    def forget(self) -> None:
+        """Drop all that is not committed, after a commit that failed: the next turn reads and judges it again."""
+        self.__init__(self.memory, self.node)  # type: ignore[misc]
+
+    def _hold(self, thread: str) -> _Live:
+        live = self._live.get(thread)
+        if live is None:
+            live = self._live[thread] = _Live(self.memory.entries_of(thread))
+        return live
+
+    def _row(self, thread: str, due: int | None) -> ThreadRow:
+        live = self._hold(thread)
+        updated = live.entries[-1].at if live.entries else 0
+        if thread.startswith(PREFIX):
+            refusal = self.refusal(thread)
+            assert refusal is not None
+            return ThreadRow(
+                id=thread,
+                key=thread,
+                phase="refused" if refusal.standing else "final",
+                next_due=None,
+                updated=refusal.at,
+                folder="",
+                board=_encode(
+                    {
+                        "path": refusal.path,
+                        "author": refusal.author,
+                        "code": refusal.problem.get("code"),
+                        "detail": refusal.problem.get("detail"),
+                        "record": refusal.record,
+                        "sender": refusal.problem.get("from"),
+                        "thread": refusal.problem.get("thread"),
+                    }
+                ),
+            )
+        folded = self.thread(thread)
+        return ThreadRow(
+            id=thread,
+            key=_key(thread),
+            phase=folded.phase,
+            next_due=due,
+            updated=updated,
+            folder=folded.folder,
+            board=_encode(board_row(folded)),
+        )
+
+
+def _key(thread: str) -> str:
+    return name_key(split_suffix(thread)[0])

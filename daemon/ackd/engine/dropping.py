@@ -1,0 +1,156 @@
+"""Dropping: an envelope laid into the tree as a file, checked before, its verdict waited for after."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from typing import Any
+
+import msgspec
+
+from ackd.engine.reading import View
+from ackd.errors import InvalidError, NotAllowedError
+from ackd.fs.stage import Stage
+from ackd.ledger import FileRow
+from ackd.protocol.drop import Drop
+from ackd.protocol.envelope import Envelope, read_envelope
+from ackd.protocol.ids import name_key, shown
+from ackd.protocol.judge import Verdict, judge
+from ackd.protocol.routing import route
+from ackd.protocol.thread import Thread
+from ackd.tree import layout
+
+_POLL_S = 0.02
+_NOT_WHAT_WAS_MEANT = frozenset({"refused", "weak", "kept", "collision", "late", "flagged", "no-reply"})
+
+
+class Dropped(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that was laid down: its path, thread and message_id."""
+
+    path: str
+    thread: str
+    message_id: str
+
+
+def new_message_id() -> str:
+    """Give a fresh message_id."""
+    return f"m-{secrets.token_hex(8)}"
+
+
+def check_document(view: View, document: dict[str, Any]) -> Envelope:
+    """Check an envelope as the daemon will.
+
+    Raises:
+        InvalidError: It does not fit the schema, or its sender is not on the roster; the message says which field.
+    """
+    from ackd.schema import accepts, problems
+
+    if not accepts("envelope", document):
+        found = problems("envelope", document)
+        text = "; ".join(f"{one.pointer or 'the envelope'}: expected {one.expected}, found {one.found}" for one in found)
+        raise InvalidError(f"this is no valid envelope: {text}", hint="ackd validate FILE explains each field")
+    envelope = read_envelope(document)
+    roster = view.team.policy.roster
+    if roster.find(envelope.sender) is None:
+        raise InvalidError(
+            f"the sender {shown(envelope.sender)} is not on the roster", hint=f"ackd agents add {envelope.sender}"
+        )
+    return envelope
+
+
+def foresee(view: View, envelope: Envelope) -> Verdict:
+    """Judge an envelope against what is known now, without recording anything."""
+    policy = view.team.policy
+    sender = policy.roster.spelling(envelope.sender)
+    book = view.book
+    routed = route(envelope, sender, book.named(envelope.ack_id))
+    retries: tuple[str, ...] = ()
+    if envelope.type == "request":
+        asked = [one for one in book.asked(envelope.words_digest) if name_key(one) != name_key(routed.thread)]
+        retries = tuple(one for one in asked if not book.thread(one).ended)
+    drop = Drop(
+        envelope=envelope,
+        path="",
+        at=int(time.time() * 1000),
+        folder="",
+        restated=book.known(envelope.digest) is not None,
+        retries=retries,
+        candidates=routed.candidates,
+        suffix=routed.suffix,
+    )
+    return judge(book.thread(routed.thread), drop, policy, book.find)
+
+
+def require_allowed(view: View, envelope: Envelope) -> Verdict:
+    """Foresee the verdict, and refuse to drop what would not do what its author means.
+
+    Raises:
+        NotAllowedError: The thread does not allow it now; the message is what the author would be told.
+    """
+    verdict = foresee(view, envelope)
+    if verdict.word in _NOT_WHAT_WAS_MEANT:
+        because = verdict.because or f"it would be taken as {verdict.word}"
+        raise NotAllowedError(because, hint=f"ackd show {verdict.thread} says where the thread stands")
+    return verdict
+
+
+def drop(view: View, envelope: Envelope, *, data: bytes | None = None) -> Dropped:
+    """Lay an envelope into its thread's folder under the proposed name; it appears whole and replaces nothing.
+
+    Args:
+        view: The tree.
+        envelope: The message.
+        data: Its bytes as they shall lie there; by default the object, indented.
+    """
+    thread = _thread_of(view, envelope)
+    folder = (thread.folder if thread is not None else "") or f"{layout.ROUNDTABLE}/{_folder_name(envelope)}"
+    body = data if data is not None else _pretty(envelope.content)
+    stage = Stage(view.root)
+    number = 1
+    while not stage.create_new(f"{folder}/{layout.proposed_name(envelope.type, envelope.sender, number)}", body):
+        number += 1
+    path = f"{folder}/{layout.proposed_name(envelope.type, envelope.sender, number)}"
+    return Dropped(
+        path=path, thread=thread.id if thread is not None else envelope.ack_id, message_id=envelope.identity
+    )
+
+
+def wait_for_verdict(view: View, path: str, seconds: float) -> FileRow | None:
+    """Wait until the file at a path has a verdict, at most so long; None where none came (no daemon runs)."""
+    end = time.monotonic() + seconds
+    while True:
+        row = view.file(path)
+        if row is not None:
+            return row
+        if time.monotonic() >= end:
+            return None
+        time.sleep(_POLL_S)
+
+
+def spoken_to(thread: Thread, agent: str, type_: str) -> str:
+    """Give the message_id that an agent's answer of this type speaks to, for `in_reply_to`; empty for none."""
+    if type_ == "answer":
+        questions = [one for one in thread.open_questions if one.asker != agent]
+        return questions[0].identity if len(questions) == 1 else ""
+    if type_ in ("confirmed", "decline"):
+        pending = [one for one in thread.handoffs if one.target == agent and one.outcome == "pending"]
+        if pending:
+            return pending[-1].identity
+    message = thread.text_in_force(thread.request)
+    return message.identity if message is not None else ""
+
+
+def _thread_of(view: View, envelope: Envelope) -> Thread | None:
+    sender = view.team.policy.roster.spelling(envelope.sender)
+    threads = view.book.named(envelope.ack_id)
+    if not threads:
+        return None
+    return view.book.thread(route(envelope, sender, threads).thread)
+
+
+def _folder_name(envelope: Envelope) -> str:
+    return envelope.ack_id
+
+
+def _pretty(document: dict[str, Any]) -> bytes:
+    return bytes(msgspec.json.format(msgspec.json.encode(document), indent=2)) + b"\n"

@@ -1,0 +1,238 @@
+"""Judging what was taken in: find the thread, find out the circumstances, judge, record, and judge again what waited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from ackd.engine.book import Book
+from ackd.engine.refusals import Refusals
+from ackd.fs import faults
+from ackd.ledger import FileRow, Known
+from ackd.protocol.drop import Drop
+from ackd.protocol.entry import JUDGED
+from ackd.protocol.envelope import Envelope, read_envelope
+from ackd.protocol.ids import name_key, split_suffix
+from ackd.protocol.judge import Verdict, judge, rejudge
+from ackd.protocol.policy import Policy
+from ackd.protocol.routing import route
+from ackd.protocol.thread import Message, Thread
+from ackd.tree import layout
+from ackd.tree.skips import conflict_original
+
+ENDING = frozenset({"final", "cancel", "ruling"})
+"""Types that may end a thread: of what was found together they are judged last."""
+
+_WEAK = frozenset({"held", "weak"})
+_ROUNDS = 8
+
+
+class Ready(msgspec.Struct, frozen=True, kw_only=True):
+    """A valid envelope: the message, its file's row so far, its bytes, and what the file held before."""
+
+    envelope: Envelope
+    row: FileRow
+    data: bytes
+    before: FileRow | None
+
+
+class Settle(Protocol):
+    """Says what became of a file."""
+
+    def __call__(self, row: FileRow, verdict: str, thread: str, because: str, before: FileRow | None) -> None:
+        """Remember a file's verdict."""
+
+
+class Judging:
+    """Judges envelopes and records their verdicts.
+
+    Args:
+        book: Where verdicts are written.
+        refusals: Where the records of refused messages go.
+        policy: Gives the rules in force.
+        settle: Called with what became of the file.
+    """
+
+    def __init__(self, book: Book, refusals: Refusals, policy: Callable[[], Policy], settle: Settle) -> None:
+        self._book, self._refusals, self._policy, self._settle = book, refusals, policy, settle
+
+    def judge(self, ready: Ready, now: int) -> None:
+        """Judge one envelope, record the verdict, and judge again what waited for it."""
+        envelope, row, before = ready.envelope, ready.row, ready.before
+        book, policy = self._book, self._policy()
+        sender = policy.roster.spelling(envelope.sender)
+        known = book.known(envelope.digest)
+        if known is not None and not self._may_judge_again(known, sender):
+            self._restated(envelope, row, known, sender, before, now)
+            return
+        routed = route(envelope, sender, book.named(envelope.ack_id))
+        thread = book.thread(routed.thread)
+        edits = self._edited(before, envelope, sender)
+        taken_by = book.identity(envelope.identity) if envelope.identity != envelope.digest else ""
+        drop = Drop(
+            envelope=envelope,
+            path=row.path,
+            at=now,
+            folder=self._folder(row.path, routed.thread + routed.suffix),
+            holder=self._holder(envelope, routed.thread),
+            retries=self._retries(envelope, routed.thread),
+            edits=edits,
+            conflict_of=self._conflict_of(row.path, envelope),
+            identity_taken=bool(taken_by) and taken_by != envelope.digest and not edits,
+            candidates=routed.candidates,
+            suffix=routed.suffix,
+        )
+        verdict = judge(thread, drop, policy, book.find)
+        faults.reach("judge")
+        self._record(drop, verdict, sender, row.sha256, now)
+        self._settle(
+            msgspec.structs.replace(row, digest=envelope.digest), verdict.word, verdict.thread, verdict.because, before
+        )
+        if verdict.word == "refused":
+            code = "unknown-sender" if verdict.row == "stranger" else verdict.row
+            self._refusals.add_judged(row.path, ready.data, code, verdict, sender, now)
+        self._rise(verdict.thread, now)
+
+    def _may_judge_again(self, known: Known, sender: str) -> bool:
+        """A stranger's message is judged again once the roster has its author."""
+        return known.row == "stranger" and self._policy().roster.find(sender) is not None
+
+    def _restated(
+        self, envelope: Envelope, row: FileRow, known: Known, sender: str, before: FileRow | None, now: int
+    ) -> None:
+        """Content that is known is never news; where a question waits for just these words, its author is told."""
+        row = msgspec.structs.replace(row, digest=envelope.digest)
+        if known.path == row.path:
+            message = self._book.thread(known.thread).message(envelope.digest)
+            replaced = message is not None and message.revised_by
+            because = "this text was revised before; the later one stays in force" if replaced else ""
+            self._settle(row, known.verdict, known.thread, because, before)
+            return
+        thread = self._book.thread(known.thread)
+        if thread.open_questions or thread.pending_handoff is not None:
+            drop = Drop(envelope=envelope, path=row.path, at=now, restated=True)
+            verdict = judge(thread, drop, self._policy(), self._book.find)
+            if verdict.told:
+                self._record(drop, verdict, sender, row.sha256, now)
+        self._settle(row, "duplicate", known.thread, f"the same as {known.path}", before)
+
+    def _edited(self, before: FileRow | None, envelope: Envelope, sender: str) -> str:
+        """Give the digest of the message that the file held before, where its change is an edit (DESIGN part 3)."""
+        if before is None or not before.digest or not before.thread:
+            return ""
+        thread = self._book.thread(before.thread)
+        message = thread.message(before.digest)
+        if message is None or message.verdict == "refused":
+            return ""
+        same = message.sender == sender and message.type == envelope.type
+        named = str(message.content.get("ack_id") or "")
+        return message.digest if same and name_key(named) == name_key(envelope.ack_id) else ""
+
+    def _conflict_of(self, path: str, envelope: Envelope) -> str:
+        """Give the file beside which a sync tool left this copy, where that file holds a message of the thread."""
+        folder, _, name = path.rpartition("/")
+        prefix = f"{folder}/" if folder else ""
+        original = conflict_original(name, lambda one: self._book.file(prefix + one) is not None)
+        if original is None:
+            return ""
+        if conflict_original(name, lambda one: False) is not None:
+            return prefix + original  # Only sync tools make such names: a copy, even where the original is gone.
+        other = self._book.file(prefix + original)
+        if other is None or not other.digest:
+            return ""
+        message = self._book.thread(other.thread).message(other.digest)
+        same = message is not None and message.type == envelope.type
+        return prefix + original if same and _bare(other.thread) == _bare(envelope.ack_id) else ""
+
+    def _folder(self, path: str, thread: str) -> str:
+        return layout.thread_folder(path, thread, _Taken(self._book))
+
+    def _holder(self, envelope: Envelope, thread: str) -> str:
+        chat = envelope.text_of("thread") if envelope.type == "request" else ""
+        holder = self._book.chat_thread(chat) if chat else ""
+        return holder if holder and _bare(holder) != _bare(thread) else ""
+
+    def _retries(self, envelope: Envelope, thread: str) -> tuple[str, ...]:
+        if envelope.type != "request":
+            return ()
+        others = [one for one in self._book.asked(envelope.words_digest) if _bare(one) != _bare(thread)]
+        return tuple(one for one in others if not self._book.thread(one).ended)
+
+    def _record(self, drop: Drop, verdict: Verdict, sender: str, sha256: str, now: int) -> None:
+        envelope, book = drop.envelope, self._book
+        body = {
+            "digest": envelope.digest,
+            "identity": envelope.identity,
+            "type": envelope.type,
+            "from": sender,
+            "message": envelope.content,
+            "path": drop.path,
+            "sha256": sha256,
+        }
+        for one in (verdict, verdict.child):
+            if one is not None:
+                book.write(JUDGED, one.thread, {**body, **_said(one)}, now)
+        if verdict.word == "duplicate":
+            return
+        known = Known(verdict.thread, verdict.word, verdict.row, drop.path)
+        book.learn(envelope.digest, known, envelope.identity)
+        if verdict.word == "opened":
+            book.note_asked(envelope.words_digest, verdict.thread)
+            if envelope.text_of("thread"):
+                book.note_chat(envelope.text_of("thread"), verdict.thread)
+        for attachment in envelope.content.get("attachments") or ():
+            path = attachment.get("path") if isinstance(attachment, dict) else attachment
+            if isinstance(path, str):
+                book.note_attached(path, verdict.thread)
+                self._refusals.resolve(path, now)
+
+    def _rise(self, thread_id: str, now: int) -> None:
+        """Judge held and weak messages again, since their thread has grown; finals last."""
+        for _ in range(8):
+            thread = self._book.thread(thread_id)
+            waiting = [message for message in thread.messages if message.verdict in _WEAK]
+            if not waiting or not thread.request:
+                return
+            waiting.sort(key=lambda message: (message.type in ENDING, message.stamp))
+            if not any(self._rejudged(thread, message, now) for message in waiting):
+                return
+
+    def _rejudged(self, thread: Thread, message: Message, now: int) -> bool:
+        thread = self._book.thread(thread.id)
+        drop = Drop(envelope=read_envelope(message.content), path=message.path, at=int(message.basis.get("at", now)))
+        verdict = rejudge(thread, message, drop, self._policy(), self._book.find)
+        if verdict is None:
+            return False
+        row = self._book.file(message.path)
+        self._record(drop, verdict, message.sender, row.sha256 if row else "", now)
+        if row is not None and row.digest == message.digest:
+            changed = msgspec.structs.replace(row, verdict=verdict.word, because=verdict.because)
+            self._book.put_file(changed)
+        return True
+
+
+class _Taken:
+    """The folders that threads have, as something that a path can be looked up in."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+
+    def __contains__(self, folder: object) -> bool:
+        return isinstance(folder, str) and self._book.folder_taken(folder)
+
+
+def _said(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "verdict": verdict.word,
+        "row": verdict.row,
+        "because": verdict.because,
+        "told": [[tell.agent, tell.kind] for tell in verdict.told],
+        "notes": list(verdict.notes),
+        "basis": verdict.basis,
+    }
+
+
+def _bare(thread: str) -> str:
+    return name_key(split_suffix(thread)[0])

@@ -1,0 +1,314 @@
+"""Reading: what every face shows of a tree, from the daemon's memory, or from the tree where that cannot be read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ackd.config import Team, load_node, load_team
+from ackd.config.node import Node
+from ackd.engine.book import Book
+from ackd.errors import AckdError, InvalidError, NoTreeError
+from ackd.exchange import SealedFiles
+from ackd.fs.beneath import FileRead, Root
+from ackd.fs.stage import Stage
+from ackd.ledger import FileRow, Memory
+from ackd.protocol.ids import name_key, shown
+from ackd.protocol.refusal import PREFIX
+from ackd.protocol.thread import Thread
+from ackd.tree import layout
+
+_CAP = 4 * 1024 * 1024
+_HEALTH = "health.json"
+
+
+class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing in an agent's inbox.
+
+    Attributes:
+        kind: Kind of the delivery, or `owed` where no file says it (the agent took it away, or it lies elsewhere).
+        thread: The thread, or an empty string.
+        asks: What is owed: confirm, final, answer, accept, rule; empty for what is only told.
+        summary: One sentence.
+        due: RFC 3339 instant, or None.
+        path: File in the inbox, relative to the tree, or an empty string.
+        written_at: RFC 3339 instant, or an empty string.
+        delivery: The whole delivery file, or None.
+    """
+
+    kind: str
+    thread: str
+    asks: tuple[str, ...]
+    summary: str
+    due: str | None
+    path: str
+    written_at: str
+    delivery: dict[str, Any] | None
+
+
+class View:
+    """A tree as it is known on this machine; read only.
+
+    Args:
+        tree: The tree.
+
+    Raises:
+        NoTreeError: There is no tree.
+    """
+
+    def __init__(self, tree: Path) -> None:
+        self.tree = tree
+        self.root = Root(tree)
+        self.team: Team = load_team(self.root)
+        self.node: Node | None = None
+        self.from_tree = True
+        self._memory: Memory | None = None
+        self._book: Book | None = None
+
+    def close(self) -> None:
+        """Let go of files."""
+        if self._memory is not None:
+            self._memory.close()
+        self.root.close()
+
+    def __enter__(self) -> View:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @property
+    def memory(self) -> Memory:
+        """The daemon's memory, or one made of the tree's sealed files where that cannot be read."""
+        if self._memory is None:
+            self._memory = self._open_memory()
+        return self._memory
+
+    @property
+    def book(self) -> Book:
+        """Threads by id."""
+        if self._book is None:
+            self._book = Book(self.memory, self.node.name if self.node else "reader")
+        return self._book
+
+    def _open_memory(self) -> Memory:
+        try:
+            self.node = load_node(self.tree, create=False)
+            if self.node is not None:
+                memory = Memory(self.node.state, read_only=True)
+                self.from_tree = False
+                return memory
+        except (AckdError, OSError):
+            self.node = None
+        from ackd.engine.rebuild import rebuild, touch_all
+
+        memory = Memory(None)
+        rebuild(memory, SealedFiles(self.root, Stage(self.root)), self.root, "", int(time.time() * 1000))
+        book = Book(memory, "reader")
+        touch_all(book)
+        book.commit(dict.fromkeys(book.touched))
+        return memory
+
+    # Threads.
+
+    def threads(self, *, state: str | None = None, overdue: bool = False) -> list[dict[str, Any]]:
+        """Give the threads in short, the longest untouched first.
+
+        Args:
+            state: Only threads in that state: request, confirmed or final.
+            overdue: Only threads in which something is late.
+        """
+        rows = self.memory.threads(open_only=state in ("request", "confirmed") or overdue)
+        found = []
+        for row in rows:
+            if row.id.startswith(PREFIX) or (state is not None and row.phase != state):
+                continue
+            board = msgspec.json.decode(row.board)
+            if overdue and not {"overdue", "escalated"} & set(board["conditions"]):
+                continue
+            if row.phase == "unknown" and state is None and not board["conditions"]:
+                continue
+            found.append(board)
+        return found
+
+    def thread(self, written: str) -> Thread:
+        """Give the thread that an ack_id, or the unique start of one, names.
+
+        Raises:
+            InvalidError: None or several have it.
+        """
+        found = self.book.find(written)
+        if found is not None and found.messages:
+            return found
+        key = name_key(written)
+        ids = [row.id for row in self.memory.threads() if name_key(row.id).startswith(key)]
+        ids = [one for one in ids if not one.startswith(PREFIX)]
+        if len(ids) == 1:
+            return self.book.thread(ids[0])
+        if ids:
+            few = ", ".join(ids[:5])
+            raise InvalidError(f"{shown(written)} is the start of several threads: {few}", hint="write more of it")
+        raise InvalidError(f"no thread {shown(written)} is known", hint="ackd threads lists them")
+
+    # Inboxes.
+
+    def inbox(self, agent: str) -> list[InboxItem]:
+        """Give what an agent owes, from the threads, and what it is told, from its inbox; the oldest first.
+
+        Raises:
+            InvalidError: The agent is not on the roster.
+        """
+        member = self.team.policy.roster.find(agent)
+        if member is None:
+            raise InvalidError(f"{shown(agent)} is not on the roster", hint=f"ackd agents add {agent}")
+        items = list(self._delivered(member.name))
+        said = {(item.thread, ask) for item in items for ask in item.asks}
+        missing = []
+        for board in self.threads():
+            owed = [one["step"] for one in board["owes"] if one["agent"] == member.name]
+            owed = [step for step in owed if (board["id"], step) not in said]
+            if owed:
+                missing.append(
+                    InboxItem(
+                        kind="owed",
+                        thread=board["id"],
+                        asks=tuple(owed),
+                        summary=f"{board['requester']} asked: {board['action']}",
+                        due=None,
+                        path="",
+                        written_at="",
+                        delivery=None,
+                    )
+                )
+        return [*missing, *items]
+
+    def _delivered(self, agent: str) -> Iterator[InboxItem]:
+        folder = f"{layout.INBOX}/{agent}"
+        for name in self.root.listdir(folder):
+            path = f"{folder}/{name}"
+            read = self.root.read(path, _CAP) if layout.is_drop_path(path) else None
+            if not isinstance(read, FileRead):
+                continue
+            try:
+                document = msgspec.json.decode(read.data)
+            except (msgspec.MsgspecError, UnicodeDecodeError):
+                continue
+            if not isinstance(document, dict) or not str(document.get("ackd", "")).startswith("delivery/"):
+                continue
+            asks = [one for one in document.get("asks") or () if isinstance(one, str) and one != "none"]
+            yield InboxItem(
+                kind=str(document.get("kind") or ""),
+                thread=str(document.get("thread") or ""),
+                asks=tuple(asks),
+                summary=str(document.get("summary") or ""),
+                due=document["due"] if isinstance(document.get("due"), str) else None,
+                path=path,
+                written_at=str(document.get("written_at") or ""),
+                delivery=document,
+            )
+
+    def take(self, item: InboxItem) -> None:
+        """Take a file out of an inbox: it was read. Nothing is done by that but reading."""
+        if item.path:
+            read = self.root.read(item.path, _CAP)
+            if isinstance(read, FileRead):
+                import hashlib
+
+                self.root.unlink_if(item.path, hashlib.sha256(read.data).hexdigest())
+
+    # Files.
+
+    def file(self, path: str) -> FileRow | None:
+        """Give what became of the file at a path relative to the tree, or None where it was not taken in yet."""
+        return self.memory.file(path)
+
+    def files(self) -> list[FileRow]:
+        """Give what became of every file, the newest last."""
+        rows = [row for row in self.memory.files() if row.verdict != "delivery"]
+        if self.from_tree:
+            rows = [*self._files_of_entries()]
+        return sorted(rows, key=lambda row: (row.at, row.path))
+
+    def _files_of_entries(self) -> Iterator[FileRow]:
+        for entry, _ in self.memory.all_entries():
+            body = entry.body
+            if entry.kind in ("judged", "refused"):
+                yield FileRow(
+                    path=body["path"],
+                    sha256=body.get("sha256", ""),
+                    digest=body.get("digest", ""),
+                    verdict=body.get("verdict", "refused"),
+                    thread="" if entry.kind == "refused" else entry.thread,
+                    because=body.get("because", "") or str(body.get("problem", {}).get("detail", "")),
+                    at=entry.at,
+                )
+
+    def refusals(self) -> list[dict[str, Any]]:
+        """Give the refusals that stand."""
+        rows = [row for row in self.memory.threads(open_only=True) if row.phase == "refused"]
+        return [msgspec.json.decode(row.board) | {"id": row.id[1:], "at": row.updated} for row in rows]
+
+    # The daemon.
+
+    def health(self) -> dict[str, Any] | None:
+        """Give what the running daemon says of itself; None where none runs on this machine."""
+        from ackd.fs.lock import who_holds
+
+        node = self.node or load_node(self.tree, create=False)
+        if node is None:
+            return None
+        holder = who_holds(node.state / "daemon.lock")
+        if holder is None:
+            return None
+        try:
+            said = msgspec.json.decode((node.state / _HEALTH).read_bytes())
+        except (OSError, msgspec.MsgspecError):
+            said = {}
+        return {**said, "pid": holder.pid, "host": holder.host}
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a daemon says that it runs; cheap: the lock itself is not asked."""
+        node = self.node or load_node(self.tree, create=False)
+        if node is None:
+            return False
+        try:
+            said = msgspec.json.decode((node.state / _HEALTH).read_bytes())
+            import os
+
+            os.kill(int(said["pid"]), 0)
+        except PermissionError:
+            return True
+        except (OSError, msgspec.MsgspecError, KeyError, ValueError):
+            return False
+        return True
+
+
+def find_tree(directory: str | None = None) -> Path:
+    """Find the tree: `directory`, else `ACKD_DIR`, else the nearest `shared-context/` upwards.
+
+    Raises:
+        NoTreeError: There is none; the message says where was looked.
+    """
+    import os
+
+    named = directory or os.environ.get("ACKD_DIR")
+    if named:
+        path = Path(named).absolute()
+        if not (path / layout.TEAM).is_file():
+            inner = path / "shared-context"
+            if (inner / layout.TEAM).is_file():
+                return inner
+            raise NoTreeError(f"{path} is no shared-context tree: it has no {layout.TEAM}", hint=f"ackd init {named}")
+        return path
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / layout.TEAM).is_file() and (folder / layout.ROUNDTABLE).is_dir():
+            return folder
+        if (folder / "shared-context" / layout.TEAM).is_file():
+            return folder / "shared-context"
+    raise NoTreeError(f"no shared-context/ in {here} or above it", hint="ackd init, or name one with --dir")

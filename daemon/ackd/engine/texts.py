@@ -1,0 +1,110 @@
+"""Texts for files and pages: of a message the one that counts, keys in an order that reads well; instants."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from ackd.protocol.instant import iso
+from ackd.protocol.thread import Message, Thread
+
+_FIRST = (
+    *(
+        "state",
+        "type",
+        "ack_id",
+        "from",
+        "to",
+        "dri",
+        "subject",
+        "action",
+        "deadline",
+        "status",
+        "version",
+        "effective",
+    ),
+    *("conclusion", "question", "ruling", "pick", "reason", "body", "text", "message", "context", "data"),
+)
+
+# What an amend says about itself and not about the message that it corrects.
+_OF_THE_AMEND = frozenset(
+    {
+        "state",
+        "type",
+        "ack_id",
+        "from",
+        "to",
+        "supersedes",
+        "message_id",
+        "in_reply_to",
+        "sent_at",
+        "signature",
+        "depth",
+    }
+    | {"traceparent", "via", "reason", "protocol_version", "thread", "parent", "retry_of", "attempts", "$schema"}
+)
+
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode
+
+
+def ordered(content: dict[str, Any]) -> dict[str, Any]:
+    """Give an object with its keys in a fixed order: what tells most first, the rest by name, sorted inside too.
+
+    An entry that was read back from the ledger has its keys in another order than the file had; what is made of it has
+    the same bytes either way.
+    """
+    given = {key: _sorted(content[key]) for key in _FIRST if key in content}
+    if len(given) < len(content):
+        given |= {key: _sorted(content[key]) for key in sorted(content.keys() - given.keys())}
+    return given
+
+
+@lru_cache(maxsize=1024)
+def when(at_ms: int) -> str:
+    """Give an instant for a reader: RFC 3339, UTC, whole seconds."""
+    return iso(at_ms // 1000 * 1000)
+
+
+def in_force(thread: Thread, digest: str) -> dict[str, Any]:
+    """Give the whole text of a message that counts now: its newest revision, an amend laid over what it amends.
+
+    Args:
+        thread: The thread.
+        digest: Any of the texts that the message went through; an empty object is given where it is unknown.
+    """
+    message = thread.text_in_force(digest)
+    return text_as_of(thread, message) if message is not None else {}
+
+
+def text_as_of(thread: Thread, message: Message) -> dict[str, Any]:
+    """Give the whole text of a message as it stood with this revision, later ones left out."""
+    if not any(other.revised_by == message.digest for other in thread.messages):
+        return message.content
+    earlier = {other.revised_by: other for other in thread.messages if other.revised_by}
+    chain = [message]
+    while chain[-1].digest in earlier and len(chain) <= len(earlier):
+        chain.append(earlier[chain[-1].digest])
+    text: dict[str, Any] = {}
+    kind = chain[-1].type
+    for one in reversed(chain):
+        if one.type == kind:
+            text = one.content
+        else:
+            text = text | {key: value for key, value in one.content.items() if key not in _OF_THE_AMEND}
+    return text
+
+
+def original_type(thread: Thread, message: Message) -> str:
+    """Give the type of the message that a chain of revisions began with."""
+    for _ in thread.messages:
+        before = next((other for other in thread.messages if other.revised_by == message.digest), None)
+        if before is None:
+            break
+        message = before
+    return message.type
+
+
+def _sorted(value: Any) -> Any:
+    return msgspec.Raw(_encode_sorted(value)) if type(value) in (dict, list) and value else value

@@ -1,0 +1,345 @@
+"""The memory: entries and their indexes in SQLite (WAL, synchronous=FULL), one transaction for a whole group.
+
+It lies in the node's state directory, outside the tree, so that nothing that happens to the tree can make a node
+forget. Every index in it can be rebuilt from the entries.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ackd.errors import BusyError, NoTreeError
+from ackd.ledger.rows import FileRow, InboxRow, Known, StagedRow, ThreadRow
+from ackd.protocol.entry import Entry, parse_entry
+
+FILE_NAME = "memory.sqlite"
+_SCHEMA_VERSION = 1
+
+_TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE entries (id INTEGER PRIMARY KEY, node TEXT NOT NULL, inc TEXT NOT NULL, seq INTEGER NOT NULL,
+  thread TEXT NOT NULL, kind TEXT NOT NULL, read_at INTEGER NOT NULL, line BLOB NOT NULL);
+CREATE UNIQUE INDEX entries_source ON entries (node, inc, seq);
+CREATE INDEX entries_thread ON entries (thread, id);
+CREATE TABLE known (digest BLOB PRIMARY KEY, thread TEXT NOT NULL, verdict TEXT NOT NULL, rule TEXT NOT NULL,
+  path TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE identities (identity TEXT PRIMARY KEY, digest BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE words (words BLOB NOT NULL, thread TEXT NOT NULL, PRIMARY KEY (words, thread)) WITHOUT ROWID;
+CREATE TABLE chats (chat TEXT PRIMARY KEY, thread TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE files (path TEXT PRIMARY KEY, ino INTEGER NOT NULL, size INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
+  sha256 TEXT NOT NULL, digest TEXT NOT NULL, verdict TEXT NOT NULL, thread TEXT NOT NULL, because TEXT NOT NULL,
+  at INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE threads (id TEXT PRIMARY KEY, key TEXT NOT NULL, phase TEXT NOT NULL, next_due INTEGER,
+  updated INTEGER NOT NULL, folder TEXT NOT NULL, board BLOB NOT NULL) WITHOUT ROWID;
+CREATE INDEX threads_key ON threads (key);
+CREATE INDEX threads_due ON threads (next_due) WHERE next_due IS NOT NULL;
+CREATE INDEX threads_open ON threads (updated) WHERE phase != 'final';
+CREATE INDEX threads_folder ON threads (folder);
+CREATE TABLE staged (scratch TEXT PRIMARY KEY, path TEXT NOT NULL, thread TEXT NOT NULL, body BLOB NOT NULL)
+  WITHOUT ROWID;
+CREATE TABLE inbox (path TEXT PRIMARY KEY, agent TEXT NOT NULL, thread TEXT NOT NULL, ids TEXT NOT NULL,
+  sha256 TEXT NOT NULL, ino INTEGER NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, state TEXT NOT NULL)
+  WITHOUT ROWID;
+CREATE INDEX inbox_thread ON inbox (thread) WHERE state = 'there';
+CREATE TABLE pages (path TEXT PRIMARY KEY, sha256 TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE attached (path TEXT PRIMARY KEY, thread TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+_FILE = "INSERT OR REPLACE INTO files VALUES (?,?,?,?,?,?,?,?,?,?)"
+_ENTRY = "INSERT INTO entries (node, inc, seq, thread, kind, read_at, line) VALUES (?,?,?,?,?,?,?)"
+_THREAD = "INSERT OR REPLACE INTO threads VALUES (?,?,?,?,?,?,?)"
+_INBOX = "INSERT OR REPLACE INTO inbox VALUES (?,?,?,?,?,?,?,?,?)"
+
+
+class Memory:
+    """What a node remembers. One writer: the daemon; any number of readers.
+
+    Args:
+        folder: The state directory of the tree; None for a memory that lasts as long as the object.
+        read_only: Open for reading beside a running daemon.
+
+    Raises:
+        NoTreeError: There is no memory to read, or it is of a newer ackd.
+        BusyError: Another process writes in it.
+    """
+
+    def __init__(self, folder: Path | None, *, read_only: bool = False) -> None:
+        path = folder / FILE_NAME if folder is not None else Path(":memory:")
+        try:
+            if read_only:
+                self._db = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
+            else:
+                self._db = sqlite3.connect(path, isolation_level=None)
+            self._db.execute("PRAGMA busy_timeout=5000")
+            version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        except sqlite3.Error as error:
+            raise NoTreeError(f"the memory {path} cannot be opened: {error}", hint="ackd doctor") from None
+        if version > _SCHEMA_VERSION or (read_only and version == 0):
+            raise NoTreeError(f"the memory {path} is of another version of ackd ({version})", hint="update ackd")
+        if not read_only:
+            self._prepare(version)
+
+    def _prepare(self, version: int) -> None:
+        try:
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.execute("PRAGMA cache_size=-65536")
+            if version == 0:
+                self._db.executescript(f"BEGIN;{_TABLES}PRAGMA user_version={_SCHEMA_VERSION};COMMIT;")
+        except sqlite3.OperationalError as error:
+            raise BusyError(f"the memory is in use: {error}", hint="stop the other process, or try again") from None
+
+    def close(self) -> None:
+        """Close it; what was committed stays."""
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit all that is written inside at once, with one flush; an error takes all of it back."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    # Meta.
+
+    def meta(self, name: str, default: str = "") -> str:
+        """Give a remembered value of the node itself."""
+        row = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return str(row[0]) if row else default
+
+    def set_meta(self, name: str, value: str) -> None:
+        """Remember a value of the node itself."""
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    # Entries.
+
+    def add_entries(self, entries: Iterable[tuple[Entry, bytes]], read_at: int | None = None) -> None:
+        """Add entries with their lines; `read_at` is when this node first read them (None: it wrote them)."""
+        self._db.executemany(
+            _ENTRY,
+            [
+                (one.node, one.inc, one.seq, one.thread, one.kind, one.at if read_at is None else read_at, line)
+                for one, line in entries
+            ],
+        )
+
+    def has_entry(self, node: str, inc: str, seq: int) -> bool:
+        """Tell whether an entry is known."""
+        query = "SELECT 1 FROM entries WHERE node = ? AND inc = ? AND seq = ?"
+        return self._db.execute(query, (node, inc, seq)).fetchone() is not None
+
+    def entries_of(self, thread: str) -> list[tuple[Entry, int]]:
+        """Give a thread's entries and when this node wrote or first read each."""
+        rows = self._db.execute("SELECT line, read_at FROM entries WHERE thread = ? ORDER BY id", (thread,))
+        return [(parse_entry(line), read_at) for line, read_at in rows]
+
+    def lines(self, node: str, inc: str, first: int, last: int) -> list[bytes]:
+        """Give the lines of one incarnation from `first` to `last`, both included."""
+        query = "SELECT line FROM entries WHERE node = ? AND inc = ? AND seq BETWEEN ? AND ? ORDER BY seq"
+        return [row[0] for row in self._db.execute(query, (node, inc, first, last))]
+
+    def all_entries(self) -> Iterator[tuple[Entry, int]]:
+        """Give every entry in the order in which it came."""
+        for line, read_at in self._db.execute("SELECT line, read_at FROM entries ORDER BY id"):
+            yield parse_entry(line), read_at
+
+    def last_of(self, node: str, inc: str) -> Entry | None:
+        """Give the newest entry of an incarnation, or None."""
+        query = "SELECT line FROM entries WHERE node = ? AND inc = ? ORDER BY seq DESC LIMIT 1"
+        row = self._db.execute(query, (node, inc)).fetchone()
+        return parse_entry(row[0]) if row else None
+
+    def count(self, table: str) -> int:
+        """Count the rows of a table."""
+        if table not in ("entries", "known", "files", "threads", "inbox", "staged"):
+            raise ValueError(table)
+        return int(self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+    # Contents that were taken in.
+
+    def known(self, digests: Iterable[str]) -> dict[str, Known]:
+        """Give what is known of each of these digests; the unknown are left out."""
+        found: dict[str, Known] = {}
+        for digest in digests:
+            row = self._db.execute(
+                "SELECT thread, verdict, rule, path FROM known WHERE digest = ?", (bytes.fromhex(digest),)
+            ).fetchone()
+            if row:
+                found[digest] = Known(*row)
+        return found
+
+    def add_known(self, rows: Iterable[tuple[str, Known]]) -> None:
+        """Remember contents for ever."""
+        self._db.executemany(
+            "INSERT OR REPLACE INTO known VALUES (?,?,?,?,?)",
+            [(bytes.fromhex(digest), one.thread, one.verdict, one.row, one.path) for digest, one in rows],
+        )
+
+    def identity(self, identity: str) -> str:
+        """Give the digest that a message_id belongs to, or an empty string."""
+        row = self._db.execute("SELECT digest FROM identities WHERE identity = ?", (identity,)).fetchone()
+        return bytes(row[0]).hex() if row else ""
+
+    def add_identities(self, rows: Iterable[tuple[str, str]]) -> None:
+        """Remember whose a message_id is; the first content keeps it."""
+        self._db.executemany(
+            "INSERT OR IGNORE INTO identities VALUES (?,?)", [(name, bytes.fromhex(digest)) for name, digest in rows]
+        )
+
+    def asked(self, words: str) -> list[str]:
+        """Give the threads in which these words were asked."""
+        rows = self._db.execute("SELECT thread FROM words WHERE words = ?", (bytes.fromhex(words),))
+        return [row[0] for row in rows]
+
+    def add_asked(self, rows: Iterable[tuple[str, str]]) -> None:
+        """Remember which words were asked in which thread."""
+        self._db.executemany(
+            "INSERT OR IGNORE INTO words VALUES (?,?)", [(bytes.fromhex(words), thread) for words, thread in rows]
+        )
+
+    def chat_thread(self, chat: str) -> str:
+        """Give the thread that a chat thread carries, or an empty string."""
+        row = self._db.execute("SELECT thread FROM chats WHERE chat = ?", (chat,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def add_chats(self, rows: Iterable[tuple[str, str]]) -> None:
+        """Remember which thread a chat thread carries; the first keeps it."""
+        self._db.executemany("INSERT OR IGNORE INTO chats VALUES (?,?)", list(rows))
+
+    # Files.
+
+    def files(self) -> Iterator[FileRow]:
+        """Give what became of each file."""
+        for row in self._db.execute("SELECT * FROM files"):
+            yield _file(row)
+
+    def file(self, path: str) -> FileRow | None:
+        """Give what became of the file at a path, or None."""
+        row = self._db.execute("SELECT * FROM files WHERE path = ?", (path,)).fetchone()
+        return _file(row) if row else None
+
+    def put_files(self, rows: Iterable[FileRow]) -> None:
+        """Remember what became of files."""
+        self._db.executemany(
+            _FILE,
+            [
+                (
+                    *(one.path, one.ino, one.size, one.ctime_ns, one.sha256, one.digest, one.verdict, one.thread),
+                    *(one.because, one.at),
+                )
+                for one in rows
+            ],
+        )
+
+    def attached(self, path: str) -> bool:
+        """Tell whether an envelope attaches the file at a path."""
+        return self._db.execute("SELECT 1 FROM attached WHERE path = ?", (path,)).fetchone() is not None
+
+    def add_attached(self, rows: Iterable[tuple[str, str]]) -> None:
+        """Remember files that envelopes attach, with the thread."""
+        self._db.executemany("INSERT OR IGNORE INTO attached VALUES (?,?)", list(rows))
+
+    # Threads.
+
+    def put_threads(self, rows: Iterable[ThreadRow]) -> None:
+        """Remember threads in short."""
+        self._db.executemany(
+            _THREAD,
+            [(one.id, one.key, one.phase, one.next_due, one.updated, one.folder, one.board) for one in rows],
+        )
+
+    def threads_named(self, key: str) -> list[str]:
+        """Give the threads whose bare ack_id has that compared form, oldest id first."""
+        return [row[0] for row in self._db.execute("SELECT id FROM threads WHERE key = ? ORDER BY id", (key,))]
+
+    def thread_row(self, thread: str) -> ThreadRow | None:
+        """Give one thread in short, or None."""
+        row = self._db.execute("SELECT * FROM threads WHERE id = ?", (thread,)).fetchone()
+        return ThreadRow(**dict(zip(ThreadRow.__struct_fields__, row, strict=True))) if row else None
+
+    def threads(self, *, open_only: bool = False, limit: int = -1, newest: bool = False) -> list[ThreadRow]:
+        """Give threads in short, the longest untouched first (`newest`: the other way round)."""
+        where = "WHERE phase != 'final'" if open_only else ""
+        order = "DESC" if newest else "ASC"
+        query = f"SELECT * FROM threads {where} ORDER BY updated {order}, id LIMIT ?"
+        rows = self._db.execute(query, (limit,))
+        return [ThreadRow(**dict(zip(ThreadRow.__struct_fields__, row, strict=True))) for row in rows]
+
+    def due(self, now: int) -> list[str]:
+        """Give the threads in which something has fallen due."""
+        query = "SELECT id FROM threads WHERE next_due <= ? ORDER BY next_due"
+        return [row[0] for row in self._db.execute(query, (now,))]
+
+    def next_due(self) -> int | None:
+        """Give when the next thing falls due anywhere, or None."""
+        row = self._db.execute("SELECT min(next_due) FROM threads WHERE next_due IS NOT NULL").fetchone()
+        return row[0] if row else None
+
+    def folder_taken(self, folder: str) -> str:
+        """Give the thread that has a folder, or an empty string."""
+        row = self._db.execute("SELECT id FROM threads WHERE folder = ?", (folder,)).fetchone()
+        return str(row[0]) if row else ""
+
+    # Deliveries.
+
+    def stage(self, rows: Iterable[StagedRow]) -> None:
+        """Record the intent to hand over staged files."""
+        self._db.executemany(
+            "INSERT OR REPLACE INTO staged VALUES (?,?,?,?)",
+            [(one.scratch, one.path, one.thread, one.body) for one in rows],
+        )
+
+    def staged(self) -> list[StagedRow]:
+        """Give the intents without a recorded outcome."""
+        return [
+            StagedRow(scratch=a, path=b, thread=c, body=d) for a, b, c, d in self._db.execute("SELECT * FROM staged")
+        ]
+
+    def unstage(self, scratch: Iterable[str]) -> None:
+        """Forget intents whose outcome is recorded."""
+        self._db.executemany("DELETE FROM staged WHERE scratch = ?", [(one,) for one in scratch])
+
+    def put_inbox(self, rows: Iterable[InboxRow]) -> None:
+        """Remember files of ours in inboxes."""
+        self._db.executemany(
+            _INBOX,
+            [
+                (
+                    *(one.path, one.agent, one.thread, one.ids, one.sha256, one.ino, one.size, one.mtime_ns),
+                    one.state,
+                )
+                for one in rows
+            ],
+        )
+
+    def inbox(self, *, thread: str | None = None, agent: str | None = None) -> list[InboxRow]:
+        """Give the files of ours that should lie in inboxes, by thread or agent."""
+        query, values = "SELECT * FROM inbox WHERE state = 'there'", []
+        if thread is not None:
+            query, values = query + " AND thread = ?", [thread]
+        if agent is not None:
+            query, values = query + " AND agent = ?", [*values, agent]
+        rows = self._db.execute(query + " ORDER BY path", values)
+        return [InboxRow(**dict(zip(InboxRow.__struct_fields__, row, strict=True))) for row in rows]
+
+    # Pages.
+
+    def page(self, path: str) -> str:
+        """Give the SHA-256 of a page as we wrote it last, or an empty string."""
+        row = self._db.execute("SELECT sha256 FROM pages WHERE path = ?", (path,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def put_page(self, path: str, sha256: str) -> None:
+        """Remember how we wrote a page."""
+        self._db.execute("INSERT OR REPLACE INTO pages VALUES (?,?)", (path, sha256))
+
+
+def _file(row: tuple[object, ...]) -> FileRow:
+    return FileRow(**dict(zip(FileRow.__struct_fields__, row, strict=True)))  # type: ignore[arg-type]

@@ -1,0 +1,64 @@
+"""Canonical JSON (RFC 8785) and the digests that are made of it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+import rfc8785
+
+from ackd.errors import InvalidError
+
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode
+
+
+def canonical(value: Any) -> bytes:
+    """Give the canonical bytes of a JSON value.
+
+    RFC 8785 sorts keys by UTF-16 code units and writes numbers as ECMAScript does. For values without
+    floating-point numbers and with ASCII keys the sorted encoding of msgspec gives the same bytes at a tenth of the
+    cost; everything else goes through the rfc8785 library.
+
+    Args:
+        value: A JSON value: dict, list, str, int, float, bool or None.
+
+    Returns:
+        UTF-8 bytes without insignificant white space.
+
+    Raises:
+        InvalidError: A number is not finite or outside +-(2**53 - 1), or a string has a lone surrogate.
+    """
+    if _is_plain(value):
+        return _encode_sorted(value)
+    try:
+        return bytes(rfc8785.dumps(value))
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
+        raise InvalidError(f"this value has no canonical form: {error}") from None
+
+
+def digest(value: Any) -> str:
+    """Give the SHA-256 of the canonical bytes of a JSON value, as 64 lower-case hex digits."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether the fast encoding of a value is the canonical one."""
+    kind = type(value)
+    if isinstance(value, str):
+        return value.isascii() or not _has_surrogate(value)
+    if kind is dict:
+        return all(type(key) is str and key.isascii() and _is_plain(item) for key, item in value.items())
+    if kind is list or kind is tuple:
+        return all(_is_plain(item) for item in value)
+    if kind is int:
+        return bool(-(2**53) < value < 2**53)
+    return value is None or kind is bool
+
+
+def _has_surrogate(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

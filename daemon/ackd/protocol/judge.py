@@ -1,0 +1,226 @@
+"""Judging: one message against its thread as it is known now; the verdict is recorded and never taken back.
+
+`judge` finds out who the author is in the thread and what is the case, asks the table for the row, and fills in who
+is told and what the verdict was based on. It decides nothing that the table does not say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from ackd.protocol import table
+from ackd.protocol.audience import Audience
+from ackd.protocol.drop import Drop
+from ackd.protocol.facts import Findings, find_facts, roles_of
+from ackd.protocol.ids import shown
+from ackd.protocol.policy import Policy
+from ackd.protocol.thread import Message, Tell, Thread
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What was decided about a message.
+
+    Attributes:
+        thread: The thread it belongs to.
+        word: One of `table.VERDICTS`.
+        row: Name of the row that held.
+        because: What the author is told, or an empty string.
+        told: Who hears of it.
+        notes: More sentences for those who are told.
+        basis: What it was based on; a JSON object.
+        child: Verdict under which a partial handoff opens a thread of its own, or None.
+    """
+
+    thread: str
+    word: str
+    row: str
+    because: str = ""
+    told: tuple[Tell, ...] = ()
+    notes: tuple[str, ...] = ()
+    basis: dict[str, Any] = {}
+    child: Verdict | None = None
+
+
+def judge(thread: Thread, drop: Drop, policy: Policy, parent: Callable[[str], Thread | None]) -> Verdict:
+    """Judge a message against its thread.
+
+    Args:
+        thread: The thread as known now; one without request where nothing is known of it.
+        drop: The message and the circumstances of its finding.
+        policy: The rules in force.
+        parent: Gives the thread of an ack_id, for lineage through `parent`.
+
+    Returns:
+        The verdict; every message gets one.
+    """
+    sender = policy.roster.spelling(drop.envelope.sender)
+    found = find_facts(thread, drop, policy, sender, parent)
+    roles = roles_of(thread, sender, policy.roster)
+    row = table.find_row(found.type, roles, thread.phase, found.facts)
+    audience = Audience(thread, found, drop, policy, sender)
+    basis = _basis(thread, drop, policy, sender, row, found)
+    told = audience.resolve(row, basis)
+    child = None
+    if row.verdict == "handed-off" and found.is_partial:
+        child = _child(thread, drop, found, sender, basis)
+        told = ()
+    return Verdict(
+        thread=thread.id + drop.suffix if row.name == "id-taken" else thread.id,
+        word=row.verdict,
+        row=row.name,
+        because=_fill(row.because, thread, drop, sender, found),
+        told=told,
+        notes=found.notes,
+        basis=basis,
+        child=child,
+    )
+
+
+def rejudge(
+    thread: Thread, message: Message, drop: Drop, policy: Policy, parent: Callable[[str], Thread | None]
+) -> Verdict | None:
+    """Judge a held or weak message again after its thread grew.
+
+    Returns:
+        The stronger verdict, or None where the old one stands.
+    """
+    verdict = judge(thread, drop, policy, parent)
+    if verdict.word in ("held", "weak", "refused", "duplicate", "kept") and not (
+        message.verdict == "held" and verdict.word != "held"
+    ):
+        return None
+    if message.verdict == "weak" and not _may_rise(thread, message, verdict):
+        return None
+    return verdict
+
+
+def _may_rise(thread: Thread, message: Message, verdict: Verdict) -> bool:
+    """Tell whether what was said before still means the same now.
+
+    An answer or an acceptance must name what it speaks to, since it may be older than that; what a ruling made of its
+    author was not what the author spoke as.
+    """
+    if verdict.word in ("answered", "accepted"):
+        return thread.named(str(message.content.get("in_reply_to") or "")) is not None
+    if verdict.word in ("closed", "confirmed", "clarified", "handed-off", "progress"):
+        return not (thread.dri_by_ruling and thread.dri == message.sender)
+    return False
+
+
+def _basis(thread: Thread, drop: Drop, policy: Policy, sender: str, row: table.Row, found: Findings) -> dict[str, Any]:
+    """Record what the verdict rests on; keys without a value are left out."""
+    word = row.verdict
+    basis: dict[str, Any] = {
+        "at": drop.at,
+        "rules": policy.version,
+        "rank": policy.roster.rank(sender),
+        "request": thread.request,
+        "dri": thread.dri,
+        "dri_epoch": thread.dri_epoch,
+        "depth": found.depth,
+        "saw_final": thread.final,
+        "saw_rulings": list(thread.rulings),
+        "after_end": thread.ended,
+        "edit": bool(drop.edits),
+        "traceparent": drop.envelope.text_of("traceparent"),
+        "signed": bool(drop.envelope.content.get("signature")),
+        "courtesy": table.COURTESY in found.facts,
+    }
+    if found.members:
+        basis["all"] = list(found.members)
+    if found.unknown:
+        basis["unknown"] = list(found.unknown)
+    if word == "opened":
+        basis |= {
+            "after_end": False,
+            "folder": drop.folder,
+            "assignees": list(found.assignees),
+            "dri": found.dri,
+            "dri_epoch": 0,
+            "chain": list(found.chain),
+            "parent": drop.envelope.text_of("parent"),
+        }
+    elif word == "revision":
+        basis["revises"] = found.revises
+        basis["added"] = [name for name in found.assignees if name not in thread.duties]
+    elif word == "confirmed":
+        basis["by_dri"] = sender == thread.dri
+        if sender == thread.dri and thread.cancelling is not None:
+            basis["ends"] = "cancel"
+    elif word == "accepted":
+        basis["accepts"] = found.handoff
+        moves = found.handoff_owner == thread.dri
+        basis |= {"by_dri": moves, "dri_epoch": thread.dri_epoch + moves}
+    elif word == "declined" and found.handoff:
+        basis["declines"] = found.handoff
+    elif word == "answered":
+        basis["answers"] = list(found.answers)
+    elif word == "handed-off":
+        basis["target"] = found.target
+    elif word == "cancelling" and thread.requester == thread.dri:
+        basis["ends"] = "cancel"
+    elif word == "ruled":
+        basis["ruling"] = found.ruling
+        if found.ruling == "dri":
+            basis |= {"new_dri": found.dri, "dri_epoch": thread.dri_epoch + 1}
+        elif found.ruling == "pick":
+            basis["pick"] = found.pick
+    elif word == "broadcast":
+        basis["folder"] = drop.folder
+    if word in ("opened", "revision", "ruled") and found.deadline_ms is not None:
+        basis["deadline_ms"] = found.deadline_ms
+    return {key: value for key, value in basis.items() if value not in ("", [], None, False)}
+
+
+def _child(thread: Thread, drop: Drop, found: Findings, sender: str, basis: dict[str, Any]) -> Verdict:
+    """Open the thread of a partial handoff: its owner asks, its target is the DRI (C16)."""
+    child = f"{thread.id}.{len(thread.children) + 1}"
+    basis["child"] = child
+    return Verdict(
+        thread=child,
+        word="opened",
+        row="hands-off",
+        told=(Tell(found.target, "handoff"),),
+        notes=found.notes,
+        basis={
+            **{key: basis[key] for key in ("at", "rules", "rank", "depth") if key in basis},
+            "folder": f"{thread.folder}.{len(thread.children) + 1}" if thread.folder else f"roundtable/{child}",
+            "assignees": [found.target],
+            "dri": found.target,
+            "dri_epoch": 0,
+            "chain": [name for name in found.chain if name != found.target],
+            "parent": thread.id,
+        },
+    )
+
+
+def _fill(text: str, thread: Thread, drop: Drop, sender: str, found: Findings) -> str:
+    """Fill the sentence of a row with the names of this thread."""
+    if not text:
+        return ""
+    final = thread.text_in_force(thread.final)
+    return text.format(
+        sender=sender,
+        type=drop.envelope.type,
+        ack_id=drop.envelope.ack_id,
+        thread=thread.id,
+        identity=shown(drop.envelope.identity),
+        requester=found.taken_by or thread.requester,
+        dri=thread.dri or "nobody",
+        assignees=", ".join(thread.duties) or "nobody",
+        original=shown(drop.conflict_of),
+        candidates=", ".join(drop.candidates),
+        chat_thread=shown(drop.envelope.text_of("thread")),
+        holder=drop.holder,
+        earlier=", ".join(drop.retries),
+        depth=found.depth_shown,
+        recipient=found.offender,
+        chain=" → ".join(found.chain),
+        nobody=found.nobody,
+        awaited=found.awaited,
+        final=final.identity if final else "",
+        expected=found.expected,
+    )

@@ -1,0 +1,424 @@
+"""What is owed now: a pure function of thread, policy and clock, computed anew whenever one of them changes.
+
+Each obligation has a deterministic id, `<kind>:<thread>:<agent>:<step>`. The engine carries out what is owed and not
+yet recorded as done; after a crash the same ids come out again, so nothing is done twice and nothing is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from ackd.protocol.arrears import Arrear, Rung, ladder
+from ackd.protocol.policy import Policy, Timeouts
+from ackd.protocol.thread import Duty, Message, Question, Tell, Thread
+
+ASKING = frozenset({"request", "reminder", "question", "handoff", "escalation", "cancelling"})
+"""Kinds of delivery that ask for something: their files go when it is no longer owed."""
+
+
+class Clock(msgspec.Struct, frozen=True):
+    """The time as this node sees it: now, and when it wrote or first read an entry (milliseconds)."""
+
+    now: int
+    seen: Callable[[str], int]
+
+
+class Deliver(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that is to be handed to an agent, as one file.
+
+    Attributes:
+        ids: Obligations that it carries out; the first names the file.
+        kind: Kind of the delivery.
+        thread, agent: Which thread, and to whom.
+        message: Digest of the message that it is about, or an empty string.
+        asks: Steps that are asked for: confirm, final, answer, accept, rule.
+        reasons: Sentences that say why now.
+        about: Late assignees and what they owe, for an escalation.
+        joins: Obligation whose file this one replaces where it still lies there, and only there.
+    """
+
+    ids: tuple[str, ...]
+    kind: str
+    thread: str
+    agent: str
+    message: str = ""
+    asks: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    about: tuple[Arrear, ...] = ()
+    joins: str = ""
+
+
+class Fire(msgspec.Struct, frozen=True, kw_only=True):
+    """A timer that ran out and whose outcome is to be recorded."""
+
+    id: str
+    name: str
+    thread: str
+    digest: str = ""
+
+
+class Owed(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is owed in a thread.
+
+    Attributes:
+        deliver: Deliveries that are due now.
+        fire: Timers that ran out.
+        next_due: When something falls due next, milliseconds, or None.
+        gone: Obligations that were carried out and whose files are no longer owed.
+    """
+
+    deliver: tuple[Deliver, ...] = ()
+    fire: tuple[Fire, ...] = ()
+    next_due: int | None = None
+    gone: frozenset[str] = frozenset()
+
+
+def obligation_id(kind: str, thread: str, agent: str, step: str) -> str:
+    """Give the id of an obligation."""
+    return f"{kind}:{thread}:{agent}:{step}"
+
+
+def obligations(thread: Thread, policy: Policy, clock: Clock) -> Owed:
+    """Tell what is owed in a thread now and not yet recorded as done.
+
+    Args:
+        thread: The thread as folded.
+        policy: The rules in force.
+        clock: This node's time.
+
+    Returns:
+        Deliveries and timer outcomes that are due, when to look again, and which files may go.
+    """
+    owing = _Owing(thread, policy, clock)
+    owing.tells()
+    if not thread.ended:
+        owing.timers()
+    owing.outcomes()
+    return Owed(
+        deliver=tuple(owing.deliver),
+        fire=tuple(owing.fire),
+        next_due=owing.next_due,
+        gone=frozenset(owing.gone()),
+    )
+
+
+class _Owing:
+    """Collects what is owed; one method a rule of DESIGN part 5."""
+
+    def __init__(self, thread: Thread, policy: Policy, clock: Clock) -> None:
+        self.thread, self.policy, self.clock = thread, policy, clock
+        self.deliver: list[Deliver] = []
+        self.fire: list[Fire] = []
+        self.next_due: int | None = None
+
+    # Who hears of what was said.
+
+    def tells(self) -> None:
+        for message in self.thread.messages:
+            for tell in message.told:
+                if not self.lapsed(message, tell):
+                    self.owe(tell.kind, tell.agent, message.step, message=message.digest, asks=self.asks(tell))
+
+    def lapsed(self, message: Message, tell: Tell) -> bool:
+        thread, agent = self.thread, tell.agent
+        if tell.kind in ("refusal", "collision", "final") or message.after_end or message.key == thread.ended_key:
+            return False
+        if thread.ended:
+            return True
+        duty = thread.duties.get(agent)
+        if tell.kind == "request":
+            pays = duty is not None and (duty.owes_confirmed or agent == thread.dri)
+            return thread.cancelling is not None or not pays or (duty is not None and duty.is_out)
+        if tell.kind == "cancelling":
+            return duty is None or duty.is_out or not self.was_told(agent)
+        if tell.kind == "revision":
+            return bool(message.revised_by) or self.knows_text(agent, message)
+        if tell.kind == "question":
+            return all(one.digest != message.digest or bool(one.answered) for one in thread.questions)
+        if tell.kind == "handoff" and message.verdict == "handed-off":
+            return all(one.digest != message.digest or one.outcome != "pending" for one in thread.handoffs)
+        return False
+
+    def was_told(self, agent: str) -> bool:
+        return any(done.agent == agent for done in self.thread.done.values())
+
+    def knows_text(self, agent: str, message: Message) -> bool:
+        """Whether the agent got this text already, or will get it now with the request itself."""
+        if any(one.agent == agent and one.facts.get("text") == message.digest for one in self.thread.done.values()):
+            return True
+        return any(one.agent == agent and one.kind == "request" for one in self.deliver)
+
+    def asks(self, tell: Tell) -> tuple[str, ...]:
+        thread, agent = self.thread, tell.agent
+        if thread.ended:
+            return ()
+        if tell.kind in ("request", "ruling", "revision") or (tell.kind == "handoff" and thread.dri == agent):
+            duty = thread.duties.get(agent)
+            confirm = duty is not None and duty.owes_confirmed and tell.kind != "revision"
+            return (*(("confirm",) if confirm else ()), *(("final",) if agent == thread.dri else ()))
+        return {"question": ("answer",), "handoff": ("accept",)}.get(tell.kind, ())
+
+    # Timers: they run only before the end.
+
+    def timers(self) -> None:
+        thread = self.thread
+        if not thread.request:
+            self.held()
+            return
+        if thread.is_broadcast:
+            message = thread.message(thread.request)
+            if message is not None:
+                self.fire_at(self.clock.seen(message.key) + self.policy.timeouts.broadcast, "broadcast", "all", "end")
+            return
+        self.questions()
+        self.pending_handoffs()
+        if thread.cancelling is not None:
+            due = self.clock.seen(thread.cancelling.key) + self.policy.timeouts.cancel
+            self.fire_at(due, "cancel", thread.cancelling.by, "end")
+            return
+        arrears: list[Arrear] = []
+        for duty in thread.duties.values():
+            self.missing_confirmed(duty, arrears)
+        self.missing_final(arrears)
+        self.escalate(arrears)
+
+    def missing_confirmed(self, duty: Duty, arrears: list[Arrear]) -> None:
+        thread, times = self.thread, self.policy.times(duty.agent)
+        if duty.declined and duty.agent == thread.dri:
+            since = self.seen_message(duty.declined)
+            arrears.append(Arrear(agent=duty.agent, step="declined", due=since, owes="declined"))
+            return
+        start = self.start(duty.start)
+        if not duty.owes_confirmed or start is None:
+            return
+        waited = self.paused(duty.agent, start)
+        if waited is None:
+            return
+        step = f"confirm.e{thread.dri_epoch}" if duty.start.startswith("ruling:") else "confirm"
+        reminded = self.remind_at(start + times.reminder + waited, duty.agent, step, "confirm")
+        if reminded is not None:
+            due = max(start + times.escalation + waited, reminded + times.after_reminder)
+            arrears.append(Arrear(agent=duty.agent, step=step, due=due, owes="confirm"))
+
+    def missing_final(self, arrears: list[Arrear]) -> None:
+        thread = self.thread
+        duty, start = thread.duties.get(thread.dri), self.start(thread.dri_start)
+        if duty is None or duty.is_out or start is None:
+            return
+        times = self.policy.times(thread.dri)
+        waited = self.paused(thread.dri, start)
+        if waited is None:
+            return
+        deadline = thread.deadline_ms
+        due = deadline if deadline is not None and deadline > start else start + times.complete + waited
+        step = f"final.e{thread.dri_epoch}" + (f".x{thread.extensions}" if thread.extensions else "")
+        overdue = self.fire_at(due, "overdue", thread.dri, step)
+        if overdue is None:
+            return
+        reminded = self.remind_at(due, thread.dri, step, "final")
+        if reminded is not None:
+            at = max(overdue + times.escalation, reminded + times.after_reminder)
+            arrears.append(Arrear(agent=thread.dri, step=step, due=at, owes="final"))
+
+    def paused(self, agent: str, start: int) -> int | None:
+        """Give how long an agent's timers stood still for its questions (C7); None while they stand still."""
+        total = 0
+        for question in self.thread.questions:
+            if question.asker != agent:
+                continue
+            if not question.answered and not question.timed_out:
+                if self.start(self.question_id(question)) is not None or self.thread.requester != agent:
+                    return None
+                continue
+            ends = [self.clock.seen(key) for key in (question.answered, question.timed_out) if key]
+            total += max(0, min(ends) - max(start, self.clock.seen(question.key)))
+        return total
+
+    def question_id(self, question: Question) -> str:
+        return obligation_id("question", self.thread.id, self.thread.requester, question.digest[:16])
+
+    def questions(self) -> None:
+        for question in self.thread.questions:
+            asked = self.start(self.question_id(question))
+            if question.answered or question.timed_out or asked is None:
+                continue
+            due = asked + self.policy.timeouts.clarify
+            self.fire_at(due, "clarify", question.asker, question.digest[:16], digest=question.digest)
+
+    def pending_handoffs(self) -> None:
+        for handoff in self.thread.handoffs:
+            step = handoff.digest[:16]
+            handed = self.start(obligation_id("handoff", self.thread.id, handoff.target, step))
+            if handoff.outcome == "pending" and handed is not None:
+                due = handed + self.policy.timeouts.handoff
+                self.fire_at(due, "handoff", handoff.target, step, digest=handoff.digest)
+
+    def held(self) -> None:
+        for message in self.thread.messages:
+            if message.row != "no-request-yet" or message.verdict != "held" or message.basis.get("courtesy"):
+                continue
+            due = self.clock.seen(message.key) + self.policy.timeouts.held
+            self.fire_at(due, "held", message.sender, message.step, digest=message.digest)
+
+    def escalate(self, arrears: list[Arrear]) -> None:
+        rungs = ladder(self.thread, self.policy, self.clock.seen, arrears)
+        for rung in rungs:
+            self.look_again(rung.arrear.due)
+        window = self.clock.now + self.policy.timeouts.together
+        agents = dict.fromkeys(rung.agent for rung in rungs if rung.arrear.due <= self.clock.now)
+        for agent in agents:
+            due = [rung for rung in rungs if rung.agent == agent and rung.arrear.due <= window]
+            for joins in dict.fromkeys(rung.joins for rung in due):
+                self.escalation(agent, [rung for rung in due if rung.joins == joins], joins)
+
+    def escalation(self, agent: str, rungs: list[Rung], joins: str) -> None:
+        self.deliver.append(
+            Deliver(
+                ids=tuple(rung.id for rung in rungs),
+                kind="escalation",
+                thread=self.thread.id,
+                agent=agent,
+                message=self.thread.request,
+                asks=("rule",),
+                about=tuple(rung.arrear for rung in rungs),
+                joins=joins,
+            )
+        )
+
+    # What follows from timers that ran out and from what was stated.
+
+    def outcomes(self) -> None:
+        thread = self.thread
+        if not thread.ended:
+            for question in thread.questions:
+                if question.timed_out and not question.answered:
+                    reason = "the question was not answered in time; the timers of who asked go on"
+                    for agent in dict.fromkeys((question.asker, thread.requester)):
+                        self.owe("notice", agent, f"clarify.{question.digest[:16]}", question.digest, reason=reason)
+            for handoff in thread.handoffs:
+                if handoff.outcome == "lapsed":
+                    reason = f"{handoff.target} did not accept the handoff in time; {handoff.owner} stays responsible"
+                    for agent in dict.fromkeys((handoff.owner, thread.requester)):
+                        self.owe("notice", agent, f"handoff.{handoff.digest[:16]}", handoff.digest, reason=reason)
+        if not thread.request:
+            for message in thread.messages:
+                if obligation_id("held", thread.id, message.sender, message.step) in thread.timers:
+                    reason = f"no request {thread.id} was seen; this is kept and is judged when the request comes"
+                    self.owe("notice", message.sender, f"held.{message.step}", message.digest, reason=reason)
+        late = [done for done in thread.done.values() if done.facts.get("after_deadline")]
+        if late and not thread.ended and thread.requester:
+            reason = f"the request reached {', '.join(dict.fromkeys(one.agent for one in late))} after its deadline"
+            self.owe("notice", thread.requester, "deadline", thread.request, reason=reason + "; does it still stand?")
+
+    def gone(self) -> Iterable[str]:
+        """Give what was carried out and is no longer owed; notices stay until they are taken."""
+        thread = self.thread
+        reminded = {done.agent for done in thread.done.values() if done.kind == "reminder"}
+        latest = {done.agent: done for done in thread.done.values() if done.kind == "reminder"}
+        for name, done in thread.done.items():
+            if done.kind not in ASKING and done.kind != "ruling":
+                continue
+            duty = thread.duties.get(done.agent)
+            owes = duty is not None and not duty.is_out and (duty.owes_confirmed or done.agent == thread.dri)
+            if thread.ended:
+                # A ruling that ended it is news; all else that asked for something asks no longer.
+                if done.kind != "ruling" or done.facts.get("asks"):
+                    yield name
+            elif done.kind == "request":
+                if not owes or done.agent in reminded:
+                    yield name
+            elif done.kind == "reminder":
+                if not owes or latest[done.agent] is not done:
+                    yield name
+            elif done.kind == "question":
+                if all(question.digest[:16] != name.rsplit(":", 1)[1] for question in thread.open_questions):
+                    yield name
+            elif done.kind == "handoff":
+                step = name.rsplit(":", 1)[1]
+                handoff = next((one for one in thread.handoffs if one.digest[:16] == step), None)
+                if (handoff.outcome != "pending") if handoff is not None else not owes:
+                    yield name
+            elif done.kind == "escalation" and not self.still_late(name):
+                yield name
+
+    def still_late(self, name: str) -> bool:
+        """Whether the debt behind an escalation is unpaid and nobody has ruled since."""
+        thread = self.thread
+        assignee, _, step = name.rsplit(":", 1)[1].partition("|")
+        duty = thread.duties.get(assignee)
+        if duty is None or duty.handed_to:
+            return False
+        if step.startswith("confirm"):
+            return duty.owes_confirmed
+        if step == "declined":
+            return bool(duty.declined)
+        return assignee == thread.dri and step.startswith(f"final.e{thread.dri_epoch}")
+
+    # Small steps.
+
+    def owe(
+        self, kind: str, agent: str, step: str, message: str = "", *, asks: tuple[str, ...] = (), reason: str = ""
+    ) -> None:
+        one = obligation_id(kind, self.thread.id, agent, step)
+        if one not in self.thread.done:
+            reasons = (reason,) if reason else ()
+            self.deliver.append(
+                Deliver(
+                    ids=(one,),
+                    kind=kind,
+                    thread=self.thread.id,
+                    agent=agent,
+                    message=message,
+                    asks=asks,
+                    reasons=reasons,
+                )
+            )
+
+    def remind_at(self, due: int, agent: str, step: str, asks: str) -> int | None:
+        """Owe a reminder from `due` on; give when it went out, or None."""
+        one = obligation_id("reminder", self.thread.id, agent, step)
+        done = self.thread.done.get(one)
+        if done is not None:
+            return self.clock.seen(done.key)
+        if due > self.clock.now:
+            self.look_again(due)
+            return None
+        for position, other in enumerate(self.deliver):
+            if other.kind == "reminder" and other.agent == agent:
+                # One file says all that is missing.
+                self.deliver[position] = msgspec.structs.replace(other, ids=(*other.ids, one), asks=(*other.asks, asks))
+                return None
+        self.owe("reminder", agent, step, self.thread.request, asks=(asks,))
+        return None
+
+    def fire_at(self, due: int, name: str, agent: str, step: str, *, digest: str = "") -> int | None:
+        """Let a timer run out at `due`; give when its outcome was recorded, or None."""
+        one = obligation_id(name, self.thread.id, agent, step)
+        key = self.thread.timers.get(one)
+        if key is not None:
+            return self.clock.seen(key)
+        if due > self.clock.now:
+            self.look_again(due)
+        else:
+            self.fire.append(Fire(id=one, name=name, thread=self.thread.id, digest=digest))
+        return None
+
+    def start(self, name: str) -> int | None:
+        """Give when what starts a timer happened: a delivery, or an entry named `entry:<key>`."""
+        if name.startswith("entry:"):
+            return self.clock.seen(name.removeprefix("entry:"))
+        done = self.thread.done.get(name)
+        return self.clock.seen(done.key) if done is not None else None
+
+    def seen_message(self, digest: str) -> int:
+        message = self.thread.message(digest)
+        return self.clock.seen(message.key) if message is not None else self.clock.now
+
+    def look_again(self, due: int) -> None:
+        if due > self.clock.now and (self.next_due is None or due < self.next_due):
+            self.next_due = due
+
+
+__all__ = ["ASKING", "Clock", "Deliver", "Fire", "Owed", "Timeouts", "obligation_id", "obligations"]
