@@ -66,7 +66,11 @@ def test_one_unknown_word_makes_it_substance(before: str, after: str, unknown: s
     assert not is_courtesy(unknown + joint + after, names=NAMES)
 
 
-@given(courteous, st.text(alphabet=st.characters(categories=["Nd"], include_characters="①②½²㈠"), min_size=1, max_size=5), st.data())
+@given(
+    courteous,
+    st.text(alphabet=st.characters(categories=["Nd"], include_characters="①②½²㈠"), min_size=1, max_size=5),
+    st.data(),
+)
 def test_a_figure_anywhere_makes_it_substance(text: str, figure: str, data: st.DataObject) -> None:
     """Digits of any script, at any place, even inside a phrase, are never swallowed."""
     at = data.draw(st.integers(0, len(text)))

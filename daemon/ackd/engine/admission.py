@@ -82,12 +82,15 @@ class Admission:
             now: The node's wall clock, milliseconds.
             again: Judge them again although their content is known (a sender who came onto the roster).
         """
-        for candidate in candidates:
-            self._take(candidate, now, again)
-        self._ready.sort(key=_rank)
-        for ready in self._ready:
-            self._judging.judge(ready, now)
+        group = list(candidates)
         self._ready.clear()
+        self._book.prefetch("path", (candidate.path for candidate in group))
+        for candidate in group:
+            self._take(candidate, now, again)
+        ready, self._ready = sorted(self._ready, key=_rank), []
+        self._judging.prefetch(ready)
+        for one in ready:
+            self._judging.judge(one, now)
 
     def _take(self, candidate: Candidate, now: int, again: bool) -> None:
         path, stat = candidate.path, candidate.stat
@@ -178,7 +181,8 @@ class Admission:
         except InvalidError as error:
             self._refuse(path, read, "invalid-envelope", error.message, now, document=document, fix=error.hint)
             return
-        self._ready.append(Ready(envelope=envelope, row=row, data=read.data, before=before))
+        words = envelope.words_digest if envelope.type == "request" else ""
+        self._ready.append(Ready(envelope=envelope, row=row, data=read.data, before=before, words=words))
 
     def _other_kind(self, path: str, document: dict[str, Any]) -> str:
         """Give what a file is that is no envelope, or an empty string."""

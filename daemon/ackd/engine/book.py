@@ -6,6 +6,7 @@ not at all.
 
 from __future__ import annotations
 
+import errno
 import secrets
 from collections.abc import Iterable
 from typing import Any
@@ -16,7 +17,7 @@ from ackd.engine.pages import board_row
 from ackd.ledger import FileRow, InboxRow, Known, Memory, StagedRow, ThreadRow
 from ackd.protocol.clock import ZERO, Stamp, receive, tick
 from ackd.protocol.entry import Entry, make_entry
-from ackd.protocol.fold import fold
+from ackd.protocol.fold import extend, fold
 from ackd.protocol.ids import name_key, split_suffix
 from ackd.protocol.obligations import Clock
 from ackd.protocol.refusal import PREFIX, Refusal, fold_refusals
@@ -61,11 +62,12 @@ class Book:
         self._files: dict[str, FileRow] = {}
         self._known: dict[str, Known] = {}
         self._identities: dict[str, str] = {}
-        self._asked: list[tuple[str, str]] = []
+        self._asked: dict[str, list[str]] = {}
         self._chats: dict[str, str] = {}
-        self._attached: list[tuple[str, str]] = []
+        self._attached: dict[str, str] = {}
         self._keys: dict[str, dict[str, None]] = {}
         self._folders: dict[str, str] = {}
+        self._absent: dict[str, set[str]] = {}
         self.touched: dict[str, None] = {}
 
     # Writing.
@@ -90,7 +92,7 @@ class Book:
         live = self._hold(thread)
         live.entries.append(entry)
         live.seen[entry.key] = at
-        live.thread = None
+        live.thread = extend(live.thread, entry) if live.thread is not None else None
         self._keys.setdefault(_key(thread), {})[thread] = None
         self.touched[thread] = None
         return entry
@@ -107,7 +109,7 @@ class Book:
 
     def note_asked(self, words: str, thread: str) -> None:
         """Remember in which thread these words were asked."""
-        self._asked.append((words, thread))
+        self._asked.setdefault(words, []).append(thread)
 
     def note_chat(self, chat: str, thread: str) -> None:
         """Remember which thread a chat thread carries."""
@@ -115,7 +117,7 @@ class Book:
 
     def note_attached(self, path: str, thread: str) -> None:
         """Remember that an envelope attaches a file."""
-        self._attached.append((path, thread))
+        self._attached.setdefault(path, thread)
 
     def put_file(self, row: FileRow) -> None:
         """Remember what became of a file."""
@@ -123,9 +125,23 @@ class Book:
 
     # Reading, what is not yet committed included.
 
+    def prefetch(self, what: str, values: Iterable[str]) -> None:
+        """Find out with one query what of many values is new, until the next commit.
+
+        Args:
+            what: `digest`, `words`, `key`, `folder` or `path`, see `Memory.absent`.
+            values: The values that will be asked for.
+        """
+        self._absent.setdefault(what, set()).update(self.memory.absent(what, values))
+
+    def _is_absent(self, what: str, value: str) -> bool:
+        return value in self._absent.get(what, ())
+
     def thread(self, thread: str) -> Thread:
         """Give a thread as it is known now; one without messages where nothing is known of it."""
         live = self._hold(thread)
+        if not live.entries:
+            return Thread(id=thread)
         if live.thread is None:
             live.thread = fold(thread, live.entries)
             if live.thread.folder:
@@ -143,7 +159,8 @@ class Book:
     def named(self, ack_id: str) -> list[Thread]:
         """Give all threads of a bare ack_id, in the order of their ids."""
         key = _key(ack_id)
-        ids = dict.fromkeys([*self.memory.threads_named(key), *self._keys.get(key, ())])
+        old = () if self._is_absent("key", key) else self.memory.threads_named(key)
+        ids = dict.fromkeys([*old, *self._keys.get(key, ())])
         return [self.thread(one) for one in sorted(ids)]
 
     def find(self, ack_id: str) -> Thread | None:
@@ -152,7 +169,9 @@ class Book:
 
     def known(self, digest: str) -> Known | None:
         """Give what is known of a content, or None."""
-        return self._known.get(digest) or self.memory.known((digest,)).get(digest)
+        if digest in self._known or self._is_absent("digest", digest):
+            return self._known.get(digest)
+        return self.memory.known((digest,)).get(digest)
 
     def identity(self, identity: str) -> str:
         """Give the digest that a message_id belongs to, or an empty string."""
@@ -160,8 +179,9 @@ class Book:
 
     def asked(self, words: str) -> list[str]:
         """Give the threads in which these words were asked, the oldest first."""
-        pending = [thread for one, thread in self._asked if one == words]
-        return list(dict.fromkeys([*self.memory.asked(words), *pending]))
+        pending = self._asked.get(words, ())
+        old = () if self._is_absent("words", words) else self.memory.asked(words)
+        return list(dict.fromkeys([*old, *pending]))
 
     def chat_thread(self, chat: str) -> str:
         """Give the thread that a chat thread carries, or an empty string."""
@@ -169,15 +189,19 @@ class Book:
 
     def folder_taken(self, folder: str) -> bool:
         """Tell whether a thread has a folder already."""
-        return folder in self._folders or bool(self.memory.folder_taken(folder))
+        if folder in self._folders or self._is_absent("folder", folder):
+            return folder in self._folders
+        return bool(self.memory.folder_taken(folder))
 
     def file(self, path: str) -> FileRow | None:
         """Give what became of the file at a path, or None."""
-        return self._files.get(path) or self.memory.file(path)
+        if path in self._files or self._is_absent("path", path):
+            return self._files.get(path)
+        return self.memory.file(path)
 
     def attached(self, path: str) -> bool:
         """Tell whether an envelope attaches the file at a path."""
-        return any(one == path for one, _ in self._attached) or self.memory.attached(path)
+        return path in self._attached or self.memory.attached(path)
 
     # Committing.
 
@@ -201,27 +225,34 @@ class Book:
             staged: Deliveries that will now be renamed into place.
             unstaged: Staged names whose outcome is among the entries.
             inbox: Files of ours in inboxes.
+
+        Raises:
+            OSError: Nothing was committed: the disk is full, or a second daemon writes in this memory.
         """
         memory = self.memory
         rows = [self._row(thread, due) for thread, due in next_due.items()]
         with memory.transaction():
+            if memory.last_number(self.node, self.inc) != self.seq - len(self._entries):
+                # The lock only saves work: what another daemon recorded since makes our decisions stale.
+                raise OSError(errno.EAGAIN, "another daemon writes in the memory of this tree")
             if self.is_new:
                 memory.set_meta("incarnation", self.inc)
             memory.add_entries(self._entries)
             memory.put_files(self._files.values())
             memory.add_known(self._known.items())
             memory.add_identities(self._identities.items())
-            memory.add_asked(self._asked)
+            memory.add_asked((words, thread) for words, threads in self._asked.items() for thread in threads)
             memory.add_chats(self._chats.items())
-            memory.add_attached(self._attached)
+            memory.add_attached(self._attached.items())
             memory.put_threads(rows)
             memory.stage(staged)
             memory.unstage(unstaged)
             memory.put_inbox(inbox)
         self.is_new = False
-        for pending in (self._entries, self._files, self._known, self._identities, self._asked, self._chats):
+        self._entries.clear()
+        for pending in (self._files, self._known, self._identities, self._asked, self._chats, self._attached):
             pending.clear()
-        self._attached.clear()
+        self._absent.clear()
         for thread in next_due:
             self.touched.pop(thread, None)
         if not self.touched:
@@ -230,6 +261,12 @@ class Book:
             while len(self._live) > _MOST_THREADS:
                 del self._live[next(iter(self._live))]
 
+    def renew(self) -> None:
+        """Take a new incarnation: this memory was restored, and lacks entries that the old one wrote."""
+        self.inc, self.seq, self._prev = secrets.token_hex(4), 0, ""
+        with self.memory.transaction():
+            self.memory.set_meta("incarnation", self.inc)
+
     def forget(self) -> None:
         """Drop all that is not committed, after a commit that failed: the next turn reads and judges it again."""
         self.__init__(self.memory, self.node)  # type: ignore[misc]
@@ -237,7 +274,8 @@ class Book:
     def _hold(self, thread: str) -> _Live:
         live = self._live.get(thread)
         if live is None:
-            live = self._live[thread] = _Live(self.memory.entries_of(thread))
+            is_new = self._is_absent("key", _key(thread))
+            live = self._live[thread] = _Live([] if is_new else self.memory.entries_of(thread))
         return live
 
     def _row(self, thread: str, due: int | None) -> ThreadRow:

@@ -7,7 +7,8 @@ over twice and nothing is forgotten (DESIGN part 2, Obligations).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -15,9 +16,10 @@ import msgspec
 from ackd.engine.book import Book
 from ackd.engine.delivery import Rendered, render_delivery
 from ackd.engine.refusal_notice import render_refusal
+from ackd.errors import AckdError
 from ackd.fs import faults
 from ackd.fs.beneath import Root
-from ackd.fs.stage import Stage, Staged
+from ackd.fs.stage import SCRATCH, Stage, Staged
 from ackd.ledger import InboxRow, StagedRow
 from ackd.protocol.entry import DELIVERED, TIMER
 from ackd.protocol.obligations import Deliver, Owed, obligations
@@ -26,6 +28,8 @@ from ackd.protocol.refusal import PREFIX, refusal_gone, refusal_owed
 from ackd.tree import layout
 
 _ROUNDS = 16
+_RETRY_MS = 5_000
+_MARK = "scratch-mark"
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -59,7 +63,9 @@ class Carrier:
         self._root, self._stage, self._book, self._policy = root, stage, book, policy
         self._observe, self.adopt = observe, adopt
         self.own: dict[str, Signature] = {}
+        self.trouble: dict[str, str] = {}
         self.changed: dict[str, None] = {}
+        self._written: dict[str, Signature] = {}
 
     def carry_out(self, now: int) -> int:
         """Carry out all that is owed in the touched threads; commit before and after.
@@ -81,55 +87,90 @@ class Carrier:
         book = self._book
         owed = {thread: self._owed(thread, now) for thread in list(book.touched)}
         work = [(deliver, self._render(deliver, now)) for one in owed.values() for deliver in one.deliver]
-        staged = []
-        for deliver, rendered in work:
-            row = self._prepare(deliver, rendered)
-            if row is not None:
-                staged.append(row)
-        gone = {thread: one.gone for thread, one in owed.items() if one.gone}
-        removed = self._removals(gone)
+        if work:
+            self._mark_scratch()
+        staged = [self._prepare(deliver, rendered) for deliver, rendered in work]
         waits = {row.thread for row in staged}
+        leaving = {thread for thread, one in owed.items() if thread not in waits and self._leaving(thread, one.gone)}
         faults.reach("intent")
-        book.commit(
-            {thread: one.next_due for thread, one in owed.items() if thread not in waits}, staged=staged, inbox=removed
-        )
+        # A file goes only when what ended its purpose is kept; a crash before that finds such a thread due at once.
+        due = {thread: now if thread in leaving else one.next_due for thread, one in owed.items()}
+        book.commit({thread: at for thread, at in due.items() if thread not in waits}, staged=staged)
         faults.reach("commit")
         for thread in owed:
             self.changed[thread] = None
-        if staged:
-            self.hand_over(staged, now)
+        if staged or leaving:
+            self._settle(staged, leaving, now)
         return len(staged)
 
-    def hand_over(self, staged: list[StagedRow], now: int) -> None:
-        """Rename staged files into place and record it; a staged file that is gone was handed over before."""
-        inbox = []
+    def _settle(self, staged: list[StagedRow], leaving: Iterable[str], now: int) -> None:
+        """Rename staged files into place, take away what is no longer owed, and record both."""
+        book = self._book
+        inbox: list[InboxRow] = []
+        failed: set[str] = set()
         for row in staged:
             body = _decode(row.body)
             if row.path:
-                self._stage.publish(Staged(row.scratch, 0), row.path)
+                if not self._is_handed_over(row):
+                    failed.add(row.thread)
+                    continue
                 faults.reach("rename")
                 inbox.append(self._inbox_row(row, body))
                 self._observe(body["kind"], body["agent"], row.thread, row.path)
-            self._book.write(DELIVERED, row.thread, body, now)
-        due = {thread: self._owed(thread, now) for thread in {row.thread for row in staged}}
-        settled = {thread: one.next_due for thread, one in due.items() if not one.deliver}
-        removed = self._removals({thread: one.gone for thread, one in due.items() if one.gone})
+            book.write(DELIVERED, row.thread, body, now)
+        due: dict[str, int | None] = {}
+        for thread in dict.fromkeys([*(row.thread for row in staged), *leaving]):
+            owed = self._owed(thread, now)
+            if not self._take_away(thread, owed.gone, inbox):
+                failed.add(thread)
+            due[thread] = now + _RETRY_MS if thread in failed else now if owed.deliver else owed.next_due
         faults.reach("done")
-        self._book.commit(settled, unstaged=[row.scratch for row in staged], inbox=[*inbox, *removed])
+        book.commit(due, unstaged=[row.scratch for row in staged], inbox=inbox)
+        for thread, at in due.items():
+            self.changed[thread] = None
+            if at == now:
+                book.touched[thread] = None
+
+    def _is_handed_over(self, row: StagedRow) -> bool:
+        """Rename one staged file into place; one that is gone was handed over before, unless all of scratch is gone."""
+        try:
+            done = self._stage.publish(Staged(row.scratch), row.path)
+            if done or self._is_marked() or self._root.exists(row.path):
+                self.trouble.pop(row.path, None)
+                return True
+            reason = "the scratch folder was emptied before it was handed over"
+        except OSError as error:
+            reason = error.strerror or str(error)
+        except AckdError as error:
+            reason = error.message
+        self.trouble[row.path] = f"{row.path} cannot be handed over: {reason}"
+        return False
 
     def recover(self, now: int) -> tuple[int, int]:
-        """Finish what a crash left between intent and record.
+        """Finish what a crash, or a turn that failed, left between intent and record.
 
         Returns:
             How many deliveries were finished, and how many staged files without an intent were dropped.
         """
         rows = self._book.memory.staged()
         if rows:
-            self.hand_over(rows, now)
+            self._settle(rows, (), now)
         left = [name for name in self._stage.waiting() if name.startswith("d-")]
         for name in left:
             self._stage.discard(name)
         return len(rows), len(left)
+
+    def _mark_scratch(self) -> None:
+        """Leave a mark beside what will be staged: where it is gone, a staged file that is gone proves nothing."""
+        if not self._is_marked():
+            mark = secrets.token_hex(4)
+            self._stage.stage(f"mark-{mark}", b"")
+            with self._book.memory.transaction():
+                self._book.memory.set_meta(_MARK, mark)
+
+    def _is_marked(self) -> bool:
+        mark = self._book.memory.meta(_MARK)
+        return bool(mark) and self._root.exists(f"{SCRATCH}/mark-{mark}")
 
     def _owed(self, thread: str, now: int) -> Owed:
         """Give what is owed in a thread; timers that ran out are recorded on the way."""
@@ -155,8 +196,8 @@ class Carrier:
             return render_refusal(deliver, refusal, now)
         return render_delivery(deliver, self._book.thread(deliver.thread), self._policy(), now)
 
-    def _prepare(self, deliver: Deliver, rendered: Rendered) -> StagedRow | None:
-        """Stage one delivery and give the intent; None where it was only recorded."""
+    def _prepare(self, deliver: Deliver, rendered: Rendered) -> StagedRow:
+        """Stage one delivery and give the intent; without a path where it is only recorded."""
         path = layout.inbox_path(deliver.agent, rendered.name)
         if deliver.joins:
             path = self._open_file(deliver)
@@ -173,7 +214,8 @@ class Carrier:
         # The name is the obligation's: what a crash left there is written again with the same bytes or newer ones.
         scratch = "d-" + layout.obligation_tag(deliver.ids[0]) + layout.obligation_tag(deliver.agent)
         if path and not self._is_adopted(path, body):
-            self._stage.stage(scratch, rendered.data)
+            one = self._stage.stage(scratch, rendered.data)
+            self._written[scratch] = (one.ino, one.size, one.mtime_ns)
             faults.reach("stage")
         return StagedRow(scratch=scratch, path=path, thread=deliver.thread, body=_encode(body))
 
@@ -200,8 +242,7 @@ class Carrier:
         return True
 
     def _inbox_row(self, row: StagedRow, body: dict[str, Any]) -> InboxRow:
-        stat = self._root.stat(row.path)
-        signature = (stat.ino, stat.size, stat.mtime_ns) if stat is not None else (0, 0, 0)
+        signature = self._written.pop(row.scratch, None) or self._look(row.path)
         self.own[row.path] = signature
         return InboxRow(
             path=row.path,
@@ -214,18 +255,30 @@ class Carrier:
             mtime_ns=signature[2],
         )
 
-    def _removals(self, gone: dict[str, frozenset[str]]) -> list[InboxRow]:
-        """Take away the files of ours that are no longer owed; what an agent took or changed stays as it is."""
-        rows = []
-        for thread, ids in gone.items():
-            for row in self._book.memory.inbox(thread=thread):
-                if not ids.issuperset(row.ids.split("\n")):
-                    continue
+    def _look(self, path: str) -> Signature:
+        stat = self._root.stat(path)
+        return (stat.ino, stat.size, stat.mtime_ns) if stat is not None else (0, 0, 0)
+
+    def _leaving(self, thread: str, gone: frozenset[str]) -> list[InboxRow]:
+        """Give the files of ours that are no longer owed."""
+        if not gone:
+            return []
+        rows = self._book.memory.inbox(thread=thread)
+        return [row for row in rows if gone.issuperset(row.ids.split("\n"))]
+
+    def _take_away(self, thread: str, gone: frozenset[str], rows: list[InboxRow]) -> bool:
+        """Take away what is no longer owed; what an agent took or changed stays as it is. False: try again later."""
+        for row in self._leaving(thread, gone):
+            try:
                 result = self._root.unlink_if(row.path, row.sha256)
-                state = {"removed": "removed", "changed": "changed", "gone": "taken"}[result]
-                self.own.pop(row.path, None)
-                rows.append(msgspec.structs.replace(row, state=state))
-        return rows
+            except OSError as error:
+                self.trouble[row.path] = f"{row.path} cannot be taken away: {error.strerror}"
+                return False
+            self.trouble.pop(row.path, None)
+            self.own.pop(row.path, None)
+            state = {"removed": "removed", "changed": "changed", "gone": "taken"}[result]
+            rows.append(msgspec.structs.replace(row, state=state))
+        return True
 
     def _is_ours(self, row: InboxRow) -> bool:
         stat = self._root.stat(row.path)

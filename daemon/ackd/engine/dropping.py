@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from ackd.engine.answers import reference
 from ackd.engine.reading import View
 from ackd.errors import InvalidError, NotAllowedError
 from ackd.fs.stage import Stage
@@ -21,6 +22,7 @@ from ackd.protocol.thread import Thread
 from ackd.tree import layout
 
 _POLL_S = 0.02
+_POLL_TREE_S = 0.25
 _NOT_WHAT_WAS_MEANT = frozenset({"refused", "weak", "kept", "collision", "late", "flagged", "no-reply"})
 
 
@@ -47,8 +49,8 @@ def check_document(view: View, document: dict[str, Any]) -> Envelope:
 
     if not accepts("envelope", document):
         found = problems("envelope", document)
-        text = "; ".join(f"{one.pointer or 'the envelope'}: expected {one.expected}, found {one.found}" for one in found)
-        raise InvalidError(f"this is no valid envelope: {text}", hint="ackd validate FILE explains each field")
+        text = "; ".join(f"{one.pointer or 'the envelope'}: {one.expected}, found {one.found}" for one in found[:5])
+        raise InvalidError(f"this is no valid envelope: {text}", hint="ackd protocol says what each message needs")
     envelope = read_envelope(document)
     roster = view.team.policy.roster
     if roster.find(envelope.sender) is None:
@@ -102,17 +104,15 @@ def drop(view: View, envelope: Envelope, *, data: bytes | None = None) -> Droppe
         envelope: The message.
         data: Its bytes as they shall lie there; by default the object, indented.
     """
-    thread = _thread_of(view, envelope)
-    folder = (thread.folder if thread is not None else "") or f"{layout.ROUNDTABLE}/{_folder_name(envelope)}"
+    thread, folder = _place(view, envelope)
     body = data if data is not None else _pretty(envelope.content)
     stage = Stage(view.root)
     number = 1
-    while not stage.create_new(f"{folder}/{layout.proposed_name(envelope.type, envelope.sender, number)}", body):
+    path = f"{folder}/{layout.proposed_name(envelope.type, envelope.sender)}"
+    while not stage.create_new(path, body):
         number += 1
-    path = f"{folder}/{layout.proposed_name(envelope.type, envelope.sender, number)}"
-    return Dropped(
-        path=path, thread=thread.id if thread is not None else envelope.ack_id, message_id=envelope.identity
-    )
+        path = f"{folder}/{layout.proposed_name(envelope.type, envelope.sender, number)}"
+    return Dropped(path=path, thread=thread, message_id=envelope.identity)
 
 
 def wait_for_verdict(view: View, path: str, seconds: float) -> FileRow | None:
@@ -120,36 +120,33 @@ def wait_for_verdict(view: View, path: str, seconds: float) -> FileRow | None:
     end = time.monotonic() + seconds
     while True:
         row = view.file(path)
-        if row is not None:
+        if row is not None or time.monotonic() >= end:
             return row
-        if time.monotonic() >= end:
-            return None
-        time.sleep(_POLL_S)
+        time.sleep(_POLL_TREE_S if view.from_tree else _POLL_S)
+        view.refresh()
 
 
 def spoken_to(thread: Thread, agent: str, type_: str) -> str:
     """Give the message_id that an agent's answer of this type speaks to, for `in_reply_to`; empty for none."""
     if type_ == "answer":
         questions = [one for one in thread.open_questions if one.asker != agent]
-        return questions[0].identity if len(questions) == 1 else ""
+        return reference(thread.message(questions[0].digest)) if len(questions) == 1 else ""
     if type_ in ("confirmed", "decline"):
         pending = [one for one in thread.handoffs if one.target == agent and one.outcome == "pending"]
         if pending:
-            return pending[-1].identity
-    message = thread.text_in_force(thread.request)
-    return message.identity if message is not None else ""
+            return reference(thread.message(pending[-1].digest))
+    return reference(thread.text_in_force(thread.request))
 
 
-def _thread_of(view: View, envelope: Envelope) -> Thread | None:
+def _place(view: View, envelope: Envelope) -> tuple[str, str]:
+    """Give the thread that a message will belong to, and the folder where it is laid."""
     sender = view.team.policy.roster.spelling(envelope.sender)
-    threads = view.book.named(envelope.ack_id)
-    if not threads:
-        return None
-    return view.book.thread(route(envelope, sender, threads).thread)
-
-
-def _folder_name(envelope: Envelope) -> str:
-    return envelope.ack_id
+    routed = route(envelope, sender, view.book.named(envelope.ack_id))
+    if routed.suffix:
+        # The ack_id is another requester's: this becomes a thread of its own, with a folder of its own.
+        thread = routed.thread + routed.suffix
+        return thread, f"{layout.ROUNDTABLE}/{thread}"
+    return routed.thread, view.book.thread(routed.thread).folder or f"{layout.ROUNDTABLE}/{routed.thread}"
 
 
 def _pretty(document: dict[str, Any]) -> bytes:

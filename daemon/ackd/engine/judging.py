@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -30,12 +30,16 @@ _ROUNDS = 8
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True):
-    """A valid envelope: the message, its file's row so far, its bytes, and what the file held before."""
+    """A valid envelope: the message, its file's row so far, its bytes, and what the file held before.
+
+    `words` is the digest of what is asked, for a request; empty for all else.
+    """
 
     envelope: Envelope
     row: FileRow
     data: bytes
     before: FileRow | None
+    words: str = ""
 
 
 class Settle(Protocol):
@@ -58,6 +62,17 @@ class Judging:
     def __init__(self, book: Book, refusals: Refusals, policy: Callable[[], Policy], settle: Settle) -> None:
         self._book, self._refusals, self._policy, self._settle = book, refusals, policy, settle
 
+    def prefetch(self, group: Sequence[Ready]) -> None:
+        """Find out with a few queries what is new about a whole group."""
+        book = self._book
+        envelopes = [ready.envelope for ready in group]
+        book.prefetch("digest", (one.digest for one in envelopes))
+        book.prefetch("key", (_bare(one.ack_id) for one in envelopes))
+        opening = [ready for ready in group if ready.envelope.type in ("request", "broadcast")]
+        book.prefetch("words", (ready.words for ready in opening if ready.words))
+        folders = {f"{layout.ROUNDTABLE}/{ready.envelope.ack_id}" for ready in opening}
+        book.prefetch("folder", folders | {ready.row.path.rpartition("/")[0] for ready in opening})
+
     def judge(self, ready: Ready, now: int) -> None:
         """Judge one envelope, record the verdict, and judge again what waited for it."""
         envelope, row, before = ready.envelope, ready.row, ready.before
@@ -71,13 +86,14 @@ class Judging:
         thread = book.thread(routed.thread)
         edits = self._edited(before, envelope, sender)
         taken_by = book.identity(envelope.identity) if envelope.identity != envelope.digest else ""
+        words = ready.words
         drop = Drop(
             envelope=envelope,
             path=row.path,
             at=now,
             folder=self._folder(row.path, routed.thread + routed.suffix),
             holder=self._holder(envelope, routed.thread),
-            retries=self._retries(envelope, routed.thread),
+            retries=self._retries(envelope, words, routed.thread),
             edits=edits,
             conflict_of=self._conflict_of(row.path, envelope),
             identity_taken=bool(taken_by) and taken_by != envelope.digest and not edits,
@@ -86,7 +102,7 @@ class Judging:
         )
         verdict = judge(thread, drop, policy, book.find)
         faults.reach("judge")
-        self._record(drop, verdict, sender, row.sha256, now)
+        self._record(drop, verdict, sender, row.sha256, now, words)
         self._settle(
             msgspec.structs.replace(row, digest=envelope.digest), verdict.word, verdict.thread, verdict.because, before
         )
@@ -154,13 +170,13 @@ class Judging:
         holder = self._book.chat_thread(chat) if chat else ""
         return holder if holder and _bare(holder) != _bare(thread) else ""
 
-    def _retries(self, envelope: Envelope, thread: str) -> tuple[str, ...]:
+    def _retries(self, envelope: Envelope, words: str, thread: str) -> tuple[str, ...]:
         if envelope.type != "request":
             return ()
-        others = [one for one in self._book.asked(envelope.words_digest) if _bare(one) != _bare(thread)]
+        others = [one for one in self._book.asked(words) if _bare(one) != _bare(thread)]
         return tuple(one for one in others if not self._book.thread(one).ended)
 
-    def _record(self, drop: Drop, verdict: Verdict, sender: str, sha256: str, now: int) -> None:
+    def _record(self, drop: Drop, verdict: Verdict, sender: str, sha256: str, now: int, words: str = "") -> None:
         envelope, book = drop.envelope, self._book
         body = {
             "digest": envelope.digest,
@@ -179,7 +195,8 @@ class Judging:
         known = Known(verdict.thread, verdict.word, verdict.row, drop.path)
         book.learn(envelope.digest, known, envelope.identity)
         if verdict.word == "opened":
-            book.note_asked(envelope.words_digest, verdict.thread)
+            if words:
+                book.note_asked(words, verdict.thread)
             if envelope.text_of("thread"):
                 book.note_chat(envelope.text_of("thread"), verdict.thread)
         for attachment in envelope.content.get("attachments") or ():

@@ -171,7 +171,7 @@ def _handoff(case: Case) -> Letter:
     duty = "its duty as the DRI" if thread.dri == case.sender else "its part"
     then = f", and you write the final by {when(case.final_by)}" if thread.dri == case.sender else ""
     return Letter(
-        summary=f"{case.sender} hands {duty} in the work under `request` over to you: accept or decline by {when(due)}. "
+        summary=f"{case.sender} hands {duty} in the work under `request` to you: accept or decline by {when(due)}. "
         f"Until you accept, {case.sender} stays responsible; from then on you are{then}.",
         due=due,
         notes=_deadline_notes(case),
@@ -251,14 +251,15 @@ def _ruling(case: Case) -> Letter:
         return Letter(summary=f"{opening}: {new} is the DRI now{rest}.")
     if kind == "extend":
         deadline = case.basis("deadline_ms")
-        until = f": the final is wanted by {when(deadline)} now" if isinstance(deadline, int) else ": there is more time"
+        until = (
+            f": the final is wanted by {when(deadline)} now" if isinstance(deadline, int) else ": there is more time"
+        )
         return Letter(summary=f"{opening}{until}.", due=deadline if case.deliver.asks else None)
     if kind == "pick":
         final = thread.message(str(case.basis("pick")))
         return Letter(summary=f"{opening}: the final that {final.sender if final else 'it names'} wrote holds.")
-    if kind == "cancel":
-        return Letter(summary=f"{opening}: it is cancelled, stop working on it.")
-    return Letter(summary=f"{opening}: it is closed without a result, stop working on it.")
+    how = "cancelled" if kind == "cancel" else "closed without a result"
+    return Letter(summary=f"{opening}: it is {how}, stop working on it.")
 
 
 # News.
@@ -288,10 +289,8 @@ def _declined(case: Case) -> Letter:
     thread, opening = case.thread, f"{case.sender} declined in thread {case.thread.id}"
     handoff = next((one for one in thread.handoffs if one.digest == case.basis("declines")), None)
     if handoff is not None:
-        return Letter(
-            summary=f"{case.sender} declined the handoff of {handoff.owner} in thread {thread.id}; {handoff.owner} "
-            "stays responsible."
-        )
+        what = f"declined the handoff of {handoff.owner} in thread {thread.id}"
+        return Letter(summary=f"{case.sender} {what}; {handoff.owner} stays responsible.")
     if case.basis("dri") == case.sender:
         return Letter(summary=f"{opening}. It was the DRI: an arbiter is told and names another, or ends it.")
     return Letter(summary=f"{opening} and owes nothing more there.")
@@ -345,15 +344,10 @@ def _collision(case: Case) -> Letter:
     if case.message is not None and case.message.row == "id-taken":
         bare = split_suffix(thread.id)[0]
         if case.is_own:
-            summary = (
-                f"The ack_id {bare} was taken already: your request is thread {thread.id}. Use that as its ack_id."
-            )
-        else:
-            summary = (
-                f"{case.sender} used your ack_id {bare} for a request of its own: that one is thread {thread.id}; "
-                f"yours stays {bare}."
-            )
-        return Letter(summary=summary)
+            taken = f"The ack_id {bare} was taken already"
+            return Letter(summary=f"{taken}: your request is thread {thread.id}. Use that as its ack_id.")
+        used = f"{case.sender} used your ack_id {bare} for a request of its own"
+        return Letter(summary=f"{used}: that one is thread {thread.id}; yours stays {bare}.")
     return Letter(
         summary=f"Your {case.type} at `path` was not taken: its message_id belongs to another message. Drop it again "
         "with a message_id of its own, or with none."

@@ -85,6 +85,7 @@ class Engine:
         self._sealed = 0
         self._unsealed_since: int | None = None
         self._reload = False
+        self._must_recover = False
 
     def policy(self) -> Policy:
         """Give the rules in force."""
@@ -105,19 +106,24 @@ class Engine:
         """Look, judge, carry out, publish."""
         now = self.clock()
         try:
+            self._recover(now)
             for group in _grouped(self._candidates(changes, now), GROUP):
-                self._admit(group)
-                self._carry_out()
+                with self.root.holding():
+                    self._admit(group)
+                    self._carry_out()
             self.admission.overdue(self.clock(), _PATIENCE_MS)
             for thread in self.memory.due(self.clock()):
                 self.book.touched[thread] = None
             self._carry_out()
             self._publish()
             self._seal()
+            self.carrier.adopt = False
+            self._note("handing-over", "; ".join(list(self.carrier.trouble.values())[:3]))
+            self._note("pages", "; ".join(list(self.publisher.trouble.values())[:3]))
             self._all_well("disk")
         except OSError as error:
             self._fail("disk", f"the tree or the state directory cannot be written: {error.strerror or error}")
-        except NoTreeError as error:
+        except AckdError as error:
             self._fail("tree", error.message)
 
     def start(self) -> None:
@@ -126,14 +132,16 @@ class Engine:
         behind = self.exchange.published(self.node.name, self.book.inc) > self.book.seq
         if self.book.is_new or behind:
             self._rebuild(now)
+        if behind:
+            self.book.renew()
+            log.warning("new-incarnation", extra={"incarnation": self.book.inc})
         self._sealed = min(self.exchange.published(self.node.name, self.book.inc), self.book.seq)
         for row in self.memory.files():
             self._signatures[row.path] = (row.ino, row.size, row.ctime_ns)
         for inbox in self.memory.inbox():
             self.carrier.own[inbox.path] = (inbox.ino, inbox.size, inbox.mtime_ns)
-        finished, dropped = self.carrier.recover(now)
-        if finished or dropped:
-            log.info("recovered", extra={"finished": finished, "dropped": dropped})
+        self._must_recover = True
+        self.publisher.catch_up(now)
         self.hints.start()
 
     def finish(self) -> None:
@@ -161,8 +169,8 @@ class Engine:
         now = self.clock()
         unsealed = None if self._unsealed_since is None else self._unsealed_since + _SEAL_AFTER_MS
         moments = [self._rescan_at, self.memory.next_due(), self.publisher.next_due(), unsealed, self._retry_at]
-        if self.admission.waiting:
-            moments.append(min(one.since for one in self.admission.waiting.values()) + _PATIENCE_MS)
+        # What cannot be read is looked at with each rescan; only what is open runs out of time.
+        moments += [one.since + _PATIENCE_MS for one in self.admission.waiting.values() if one.reason == "open"]
         soonest = min(moment for moment in (*moments, now + _TICK_MS) if moment is not None)
         return max(0, soonest - now)
 
@@ -255,7 +263,7 @@ class Engine:
         try:
             self.deliveries += self.carrier.carry_out(now)
         except BaseException:
-            # Nothing of this turn was committed that was not also handed over or staged: judge it again from the files.
+            # What was committed stands, and its intents are finished first; all else is judged again from the files.
             self._forget()
             raise
         self.publisher.changed(self.carrier.changed, now)
@@ -265,7 +273,20 @@ class Engine:
 
     def _forget(self) -> None:
         self.book.forget()
+        self._must_recover = True
+        team = self._signatures.get(layout.TEAM)
         self._signatures = {row.path: (row.ino, row.size, row.ctime_ns) for row in self.memory.files()}
+        if team is not None:
+            self._signatures[layout.TEAM] = team
+
+    def _recover(self, now: int) -> None:
+        """Finish what a crash or a failed turn left half done, before anything new is decided."""
+        if not self._must_recover:
+            return
+        finished, dropped = self.carrier.recover(now)
+        self._must_recover = False
+        if finished or dropped:
+            log.info("recovered", extra={"finished": finished, "dropped": dropped})
 
     def _publish(self) -> None:
         self.publisher.write(self.clock())

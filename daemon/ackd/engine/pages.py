@@ -159,7 +159,9 @@ def _asked(thread: Thread, request: Message) -> list[str]:
     lines.append(code(request.path))
     written = content.get("deadline")
     if written not in (None, ""):
-        read = f" ({when(thread.deadline_ms)})" if thread.deadline_ms is not None else " (could not be read for certain)"
+        read = (
+            f" ({when(thread.deadline_ms)})" if thread.deadline_ms is not None else " (could not be read for certain)"
+        )
         lines.append(f"deadline {code(str(written))}{read if not thread.extensions else ''}")
     if thread.extensions and thread.deadline_ms is not None:
         lines.append(f"deadline by ruling {when(thread.deadline_ms)}")
@@ -276,7 +278,7 @@ def board_page(
     ended = sorted((row for row in rows if row.ended_by), key=lambda row: (-row.updated_at, row.id))
     late = [row for row in open_rows if _is_late(row)]
     parts = ["# Board", _GENERATED]
-    parts.append(f"{len(open_rows)} open, {len(late)} late, {len(ended)} ended")
+    parts.append(f"{len(open_rows)} open, {len(late)} late")
     person = _needs_person(open_rows, refused, strangers, findings)
     if person:
         parts += ["## Needs a person", person]

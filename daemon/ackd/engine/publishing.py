@@ -48,6 +48,7 @@ class Publisher:
         self._findings = findings
         self._due: dict[str, int] = {}
         self._written: dict[str, int] = {}
+        self._pages: dict[str, str] = {}
         self._board_due: int | None = 0
 
     def changed(self, threads: dict[str, None], now: int) -> None:
@@ -87,6 +88,10 @@ class Publisher:
             self._board_due = None
             self._written[layout.BOARD] = now
             self._publish(layout.BOARD, self._board())
+        if self._pages:
+            with self._book.memory.transaction():
+                self._book.memory.put_pages(self._pages.items())
+            self._pages.clear()
         if len(self._written) > 4 * limit:
             self._written = {name: at for name, at in self._written.items() if at + EVERY_MS > now}
         return len(ready)
@@ -122,8 +127,7 @@ class Publisher:
                 self._stage.replace(f"{layout.REJECTED}/{self._book.node}/{there[:8]}-{_name(path)}", found.data)
         self._stage.replace(path, data)
         faults.reach("page")
-        with self._book.memory.transaction():
-            self._book.memory.put_page(path, sha256)
+        self._pages[path] = sha256
 
 
 def _name(path: str) -> str:

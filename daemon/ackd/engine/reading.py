@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,13 +13,17 @@ import msgspec
 
 from ackd.config import Team, load_node, load_team
 from ackd.config.node import Node
+from ackd.config.yaml_file import read_yaml
 from ackd.engine.book import Book
 from ackd.errors import AckdError, InvalidError, NoTreeError
 from ackd.exchange import SealedFiles
 from ackd.fs.beneath import FileRead, Root
 from ackd.fs.stage import Stage
 from ackd.ledger import FileRow, Memory
+from ackd.protocol.entry import JUDGED, REFUSED
+from ackd.protocol.envelope import TEXT_KEYS
 from ackd.protocol.ids import name_key, shown
+from ackd.protocol.instant import iso
 from ackd.protocol.refusal import PREFIX
 from ackd.protocol.thread import Thread
 from ackd.tree import layout
@@ -34,6 +40,7 @@ class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
         thread: The thread, or an empty string.
         asks: What is owed: confirm, final, answer, accept, rule; empty for what is only told.
         summary: One sentence.
+        text: What its author wrote, or as much of it as is known.
         due: RFC 3339 instant, or None.
         path: File in the inbox, relative to the tree, or an empty string.
         written_at: RFC 3339 instant, or an empty string.
@@ -44,6 +51,7 @@ class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
     thread: str
     asks: tuple[str, ...]
     summary: str
+    text: str
     due: str | None
     path: str
     written_at: str
@@ -63,9 +71,9 @@ class View:
     def __init__(self, tree: Path) -> None:
         self.tree = tree
         self.root = Root(tree)
-        self.team: Team = load_team(self.root)
         self.node: Node | None = None
         self.from_tree = True
+        self._team: Team | None = None
         self._memory: Memory | None = None
         self._book: Book | None = None
 
@@ -82,6 +90,39 @@ class View:
         self.close()
 
     @property
+    def team(self) -> Team:
+        """The team's rules, read when they are first asked for: checking them needs the schemas.
+
+        Raises:
+            InvalidError: `team.yaml` cannot be used.
+        """
+        if self._team is None:
+            self._team = load_team(self.root)
+        return self._team
+
+    def members(self) -> tuple[str, ...]:
+        """Give the names on the roster, agents and people, without checking `team.yaml` any further.
+
+        Raises:
+            InvalidError: `team.yaml` is no YAML.
+        """
+        read = self.root.read(layout.TEAM, _CAP)
+        document = read_yaml(read.data, name=layout.TEAM) if isinstance(read, FileRead) else None
+        parts = (document.get("agents"), document.get("people")) if isinstance(document, dict) else ()
+        return tuple(name for part in parts if isinstance(part, dict | list) for name in part if isinstance(name, str))
+
+    def member(self, agent: str) -> str:
+        """Give the roster's spelling of an agent.
+
+        Raises:
+            InvalidError: The agent is not on the roster.
+        """
+        for name in self.members():
+            if name_key(name) == name_key(agent.removeprefix("@")):
+                return name
+        raise InvalidError(f"{shown(agent)} is not on the roster", hint=f"ackd agents add {agent}")
+
+    @property
     def memory(self) -> Memory:
         """The daemon's memory, or one made of the tree's sealed files where that cannot be read."""
         if self._memory is None:
@@ -95,15 +136,32 @@ class View:
             self._book = Book(self.memory, self.node.name if self.node else "reader")
         return self._book
 
+    def refresh(self) -> None:
+        """Forget the threads in hand: the next look sees what the daemon has written since."""
+        self._book = None
+        if self.from_tree and self._memory is not None:
+            self._memory.close()
+            self._memory = None
+
+    def _find_node(self) -> Node | None:
+        """Give this machine's memory of the tree, or None where there is none or it may not be read."""
+        if self.node is None:
+            try:
+                self.node = load_node(self.tree, create=False)
+            except (AckdError, OSError):
+                return None
+        return self.node
+
     def _open_memory(self) -> Memory:
+        node = self._find_node()
         try:
-            self.node = load_node(self.tree, create=False)
-            if self.node is not None:
-                memory = Memory(self.node.state, read_only=True)
+            if node is not None:
+                memory = Memory(node.state, read_only=True)
                 self.from_tree = False
                 return memory
         except (AckdError, OSError):
             self.node = None
+        self.from_tree = True
         from ackd.engine.rebuild import rebuild, touch_all
 
         memory = Memory(None)
@@ -144,9 +202,7 @@ class View:
         found = self.book.find(written)
         if found is not None and found.messages:
             return found
-        key = name_key(written)
-        ids = [row.id for row in self.memory.threads() if name_key(row.id).startswith(key)]
-        ids = [one for one in ids if not one.startswith(PREFIX)]
+        ids = self.starting_with(written)
         if len(ids) == 1:
             return self.book.thread(ids[0])
         if ids:
@@ -154,37 +210,46 @@ class View:
             raise InvalidError(f"{shown(written)} is the start of several threads: {few}", hint="write more of it")
         raise InvalidError(f"no thread {shown(written)} is known", hint="ackd threads lists them")
 
+    def starting_with(self, written: str) -> list[str]:
+        """Give the ids of the threads that start so."""
+        key = name_key(written)
+        ids = (row.id for row in self.memory.threads())
+        return [one for one in ids if not one.startswith(PREFIX) and name_key(one).startswith(key)]
+
     # Inboxes.
 
     def inbox(self, agent: str) -> list[InboxItem]:
-        """Give what an agent owes, from the threads, and what it is told, from its inbox; the oldest first.
+        """Give what an agent owes, from the threads, and what it is told, from its inbox.
+
+        What is owed comes first, the oldest first.
 
         Raises:
             InvalidError: The agent is not on the roster.
         """
-        member = self.team.policy.roster.find(agent)
-        if member is None:
-            raise InvalidError(f"{shown(agent)} is not on the roster", hint=f"ackd agents add {agent}")
-        items = list(self._delivered(member.name))
-        said = {(item.thread, ask) for item in items for ask in item.asks}
-        missing = []
+        name = self.member(agent)
+        told = list(self._delivered(name))
+        said = {(item.thread, ask) for item in told for ask in item.asks}
+        owed = [item for item in told if item.asks]
         for board in self.threads():
-            owed = [one["step"] for one in board["owes"] if one["agent"] == member.name]
-            owed = [step for step in owed if (board["id"], step) not in said]
-            if owed:
-                missing.append(
+            mine = [one for one in board["owes"] if one["agent"] == name]
+            missing = [one for one in mine if (board["id"], one["step"]) not in said]
+            if missing:
+                since = min((one["since_ms"] for one in missing if one["since_ms"]), default=board["updated_at"])
+                owed.append(
                     InboxItem(
                         kind="owed",
                         thread=board["id"],
-                        asks=tuple(owed),
-                        summary=f"{board['requester']} asked: {board['action']}",
+                        asks=tuple(one["step"] for one in missing),
+                        summary=f"{board['requester']} asks in thread {board['id']}",
+                        text=board["action"],
                         due=None,
                         path="",
-                        written_at="",
+                        written_at=iso(since),
                         delivery=None,
                     )
                 )
-        return [*missing, *items]
+        owed.sort(key=lambda item: item.written_at)
+        return [*owed, *sorted((item for item in told if not item.asks), key=lambda item: item.written_at)]
 
     def _delivered(self, agent: str) -> Iterator[InboxItem]:
         folder = f"{layout.INBOX}/{agent}"
@@ -205,6 +270,7 @@ class View:
                 thread=str(document.get("thread") or ""),
                 asks=tuple(asks),
                 summary=str(document.get("summary") or ""),
+                text=_said_in(document.get("envelope")),
                 due=document["due"] if isinstance(document.get("due"), str) else None,
                 path=path,
                 written_at=str(document.get("written_at") or ""),
@@ -216,36 +282,39 @@ class View:
         if item.path:
             read = self.root.read(item.path, _CAP)
             if isinstance(read, FileRead):
-                import hashlib
-
                 self.root.unlink_if(item.path, hashlib.sha256(read.data).hexdigest())
 
     # Files.
 
     def file(self, path: str) -> FileRow | None:
         """Give what became of the file at a path relative to the tree, or None where it was not taken in yet."""
-        return self.memory.file(path)
+        row = self.memory.file(path)
+        return self._files_of_entries().get(path) if row is None and self.from_tree else row
 
     def files(self) -> list[FileRow]:
-        """Give what became of every file, the newest last."""
-        rows = [row for row in self.memory.files() if row.verdict != "delivery"]
-        if self.from_tree:
-            rows = [*self._files_of_entries()]
-        return sorted(rows, key=lambda row: (row.at, row.path))
+        """Give what became of every file that was dropped, the newest last."""
+        rows = list(self._files_of_entries().values()) if self.from_tree else list(self.memory.files())
+        return sorted((row for row in rows if row.verdict != "delivery"), key=lambda row: (row.at, row.path))
 
-    def _files_of_entries(self) -> Iterator[FileRow]:
+    def _files_of_entries(self) -> dict[str, FileRow]:
+        """Give the last verdict of each file, from the entries alone."""
+        found: dict[str, FileRow] = {}
         for entry, _ in self.memory.all_entries():
             body = entry.body
-            if entry.kind in ("judged", "refused"):
-                yield FileRow(
+            if entry.kind == JUDGED and body["verdict"] == "duplicate" and body["path"] in found:
+                continue
+            if entry.kind in (JUDGED, REFUSED):
+                refused = entry.kind == REFUSED
+                found[body["path"]] = FileRow(
                     path=body["path"],
                     sha256=body.get("sha256", ""),
                     digest=body.get("digest", ""),
-                    verdict=body.get("verdict", "refused"),
-                    thread="" if entry.kind == "refused" else entry.thread,
-                    because=body.get("because", "") or str(body.get("problem", {}).get("detail", "")),
+                    verdict="refused" if refused else body["verdict"],
+                    thread="" if refused else entry.thread,
+                    because=str(body["problem"].get("detail", "")) if refused else body.get("because", ""),
                     at=entry.at,
                 )
+        return found
 
     def refusals(self) -> list[dict[str, Any]]:
         """Give the refusals that stand."""
@@ -258,7 +327,7 @@ class View:
         """Give what the running daemon says of itself; None where none runs on this machine."""
         from ackd.fs.lock import who_holds
 
-        node = self.node or load_node(self.tree, create=False)
+        node = self._find_node()
         if node is None:
             return None
         holder = who_holds(node.state / "daemon.lock")
@@ -273,13 +342,11 @@ class View:
     @property
     def is_running(self) -> bool:
         """Whether a daemon says that it runs; cheap: the lock itself is not asked."""
-        node = self.node or load_node(self.tree, create=False)
+        node = self._find_node()
         if node is None:
             return False
         try:
             said = msgspec.json.decode((node.state / _HEALTH).read_bytes())
-            import os
-
             os.kill(int(said["pid"]), 0)
         except PermissionError:
             return True
@@ -288,14 +355,20 @@ class View:
         return True
 
 
+def _said_in(envelope: Any) -> str:
+    """Give what the message in a delivery says, most telling first."""
+    if not isinstance(envelope, dict):
+        return ""
+    texts = (envelope.get(key) for key in ("subject", *TEXT_KEYS))
+    return next((text.strip() for text in texts if isinstance(text, str) and text.strip()), "")
+
+
 def find_tree(directory: str | None = None) -> Path:
     """Find the tree: `directory`, else `ACKD_DIR`, else the nearest `shared-context/` upwards.
 
     Raises:
         NoTreeError: There is none; the message says where was looked.
     """
-    import os
-
     named = directory or os.environ.get("ACKD_DIR")
     if named:
         path = Path(named).absolute()

@@ -26,7 +26,7 @@ def render_refusal(deliver: Deliver, refusal: Refusal, at_ms: int) -> Rendered:
         "thread": None,
         "written_at": iso(at_ms),
         "summary": f"Your file {shown(refusal.path)} was refused: {problem['detail']}"[:1000],
-        "asks": ["none"],
+        "asks": ["correct"],
         "due": None,
         "notes": [str(problem["fix"]), f"the bytes and the full reason are in {refusal.record}.problem.json"],
         "envelope": None,

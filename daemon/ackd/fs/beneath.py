@@ -10,10 +10,12 @@ in exchange no handle can be stale and threads may share a `Root`.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -27,6 +29,7 @@ FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # NONBLOCK: a named pipe without a writer must not hang us. NOCTTY: a terminal must not become ours.
 FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
+_MOST_HELD = 128
 _RACY_NS = 2_000_000_000
 _REASONS = {
     errno.EACCES: "no permission to read it",
@@ -163,6 +166,7 @@ class Root:
         self.path = Path(os.path.abspath(path))
         self.fd = -1
         self.identity = (0, 0)
+        self._held: dict[str, int] | None = None
         self.reopen()
 
     def reopen(self) -> None:
@@ -182,6 +186,23 @@ class Root:
         status = os.fstat(fd)
         self.fd = fd
         self.identity = (status.st_dev, status.st_ino)
+
+    @contextlib.contextmanager
+    def holding(self) -> Iterator[None]:
+        """Keep the folders that are opened inside open until the end: many files of a few folders cost one walk each.
+
+        A folder that is moved away meanwhile is still the one that is read and written: keep it short. For one thread.
+        """
+        if self._held is not None:
+            yield
+            return
+        self._held = {}
+        try:
+            yield
+        finally:
+            held, self._held = self._held, None
+            for fd in held.values():
+                os.close(fd)
 
     def close(self) -> None:
         """Let go of the root; harmless when repeated."""
@@ -325,6 +346,25 @@ class Root:
         return "removed"
 
     def _descend(self, parts: list[str], create: bool, durable: bool) -> int:
+        held = self._held
+        if held is None:
+            return self._walk(parts, create, durable)
+        name = "/".join(parts)
+        fd = held.get(name)
+        if fd is None:
+            fd = self._walk(parts, create, durable)
+            if len(held) >= _MOST_HELD:
+                os.close(held.pop(next(iter(held))))
+            held[name] = fd
+        return os.dup(fd)
+
+    def forget(self, rel: str) -> None:
+        """Let go of a held folder that turned out to be gone."""
+        fd = self._held.pop(rel, None) if self._held is not None else None
+        if fd is not None:
+            os.close(fd)
+
+    def _walk(self, parts: list[str], create: bool, durable: bool) -> int:
         fd = self.fd
         for part in parts:
             try:

@@ -26,10 +26,15 @@ _NO_LINK = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.EN
 
 
 class Staged(msgspec.Struct, frozen=True):
-    """A whole file in the scratch folder, waiting for its place. `name` is its name there, `size` in bytes."""
+    """A whole file in the scratch folder, waiting for its place.
+
+    `name` is its name there; inode, size in bytes and mtime in nanoseconds stay the same when it is renamed.
+    """
 
     name: str
-    size: int
+    ino: int = 0
+    size: int = 0
+    mtime_ns: int = 0
 
 
 class Stage:
@@ -61,10 +66,10 @@ class Stage:
         _plain(name)
         scratch = self._open_scratch()
         try:
-            self._write(scratch, name, data)
+            status = self._write(scratch, name, data)
         finally:
             os.close(scratch)
-        return Staged(name, len(data))
+        return Staged(name, status.st_ino, status.st_size, status.st_mtime_ns)
 
     def publish(self, staged: Staged, dest: str) -> bool:
         """Rename a staged file into its place; folders that are missing are made.
@@ -90,6 +95,7 @@ class Stage:
             except FileNotFoundError:
                 # Either the staged file is gone, or the folder went away between opening it and renaming.
                 if staged.name in os.listdir(scratch):
+                    self._root.forget(folder)
                     raise
                 return False
             finally:
@@ -159,7 +165,7 @@ class Stage:
     def _open_scratch(self) -> int:
         return self._root.folder(self._scratch, create=True)
 
-    def _write(self, folder: int, name: str, data: bytes) -> None:
+    def _write(self, folder: int, name: str, data: bytes) -> os.stat_result:
         try:
             handle = os.open(name, _NEW_FILE, 0o666, dir_fd=folder)
         except FileExistsError:
@@ -167,7 +173,7 @@ class Stage:
             os.unlink(name, dir_fd=folder)
             handle = os.open(name, _NEW_FILE, 0o666, dir_fd=folder)
         try:
-            self._fill(handle, data)
+            return self._fill(handle, data)
         except BaseException:
             _unlink(folder, name)
             raise
@@ -187,7 +193,7 @@ class Stage:
             raise
         return True
 
-    def _fill(self, handle: int, data: bytes) -> None:
+    def _fill(self, handle: int, data: bytes) -> os.stat_result:
         """Write all of `data`, flush it when asked, and close the handle whatever happens."""
         try:
             written = os.write(handle, data)
@@ -195,6 +201,7 @@ class Stage:
                 written += os.write(handle, memoryview(data)[written:])
             if self._durable:
                 os.fsync(handle)
+            return os.fstat(handle)
         finally:
             os.close(handle)
 

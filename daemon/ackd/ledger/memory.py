@@ -6,6 +6,7 @@ forget. Every index in it can be rebuilt from the entries.
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -48,6 +49,14 @@ CREATE TABLE pages (path TEXT PRIMARY KEY, sha256 TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE attached (path TEXT PRIMARY KEY, thread TEXT NOT NULL) WITHOUT ROWID;
 """
 
+_AT_ONCE = 500
+_LOOKUPS = {
+    "digest": ("known", "digest", True),
+    "words": ("words", "words", True),
+    "key": ("threads", "key", False),
+    "folder": ("threads", "folder", False),
+    "path": ("files", "path", False),
+}
 _FILE = "INSERT OR REPLACE INTO files VALUES (?,?,?,?,?,?,?,?,?,?)"
 _ENTRY = "INSERT INTO entries (node, inc, seq, thread, kind, read_at, line) VALUES (?,?,?,?,?,?,?)"
 _THREAD = "INSERT OR REPLACE INTO threads VALUES (?,?,?,?,?,?,?)"
@@ -98,14 +107,26 @@ class Memory:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit all that is written inside at once, with one flush; an error takes all of it back."""
-        self._db.execute("BEGIN IMMEDIATE")
+        """Commit all that is written inside at once, with one flush; an error takes all of it back.
+
+        Raises:
+            OSError: It could not be written: the disk is full, or another process is in the way.
+        """
         try:
+            self._db.execute("BEGIN IMMEDIATE")
             yield
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._roll_back()
+            raise OSError(errno.EIO, f"the memory cannot be written: {error}") from error
         except BaseException:
-            self._db.execute("ROLLBACK")
+            self._roll_back()
             raise
-        self._db.execute("COMMIT")
+
+    def _roll_back(self) -> None:
+        # A full disk makes SQLite roll back by itself, and there may be nothing left to take back.
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
 
     # Meta.
 
@@ -156,11 +177,33 @@ class Memory:
         row = self._db.execute(query, (node, inc)).fetchone()
         return parse_entry(row[0]) if row else None
 
+    def last_number(self, node: str, inc: str) -> int:
+        """Give the number of the newest entry of an incarnation, 0 for none."""
+        row = self._db.execute("SELECT max(seq) FROM entries WHERE node = ? AND inc = ?", (node, inc)).fetchone()
+        return int(row[0] or 0)
+
     def count(self, table: str) -> int:
         """Count the rows of a table."""
         if table not in ("entries", "known", "files", "threads", "inbox", "staged"):
             raise ValueError(table)
         return int(self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+    def absent(self, what: str, values: Iterable[str]) -> set[str]:
+        """Give those of the values that the memory has no row for, with one query for many.
+
+        Args:
+            what: `digest`, `words`, `key` (of a thread), `folder` (of a thread) or `path` (of a file).
+            values: Hex for digests and words.
+        """
+        table, column, is_hex = _LOOKUPS[what]
+        left = set(values)
+        wanted = list(left)
+        for first in range(0, len(wanted), _AT_ONCE):
+            part = wanted[first : first + _AT_ONCE]
+            query = f"SELECT {column} FROM {table} WHERE {column} IN ({','.join('?' * len(part))})"
+            rows = self._db.execute(query, [bytes.fromhex(one) for one in part] if is_hex else part)
+            left.difference_update(bytes(row[0]).hex() if is_hex else row[0] for row in rows)
+        return left
 
     # Contents that were taken in.
 
@@ -290,9 +333,9 @@ class Memory:
     # Deliveries.
 
     def stage(self, rows: Iterable[StagedRow]) -> None:
-        """Record the intent to hand over staged files."""
+        """Record the intent to hand over staged files; an intent that is open already is an error."""
         self._db.executemany(
-            "INSERT OR REPLACE INTO staged VALUES (?,?,?,?)",
+            "INSERT INTO staged VALUES (?,?,?,?)",
             [(one.scratch, one.path, one.thread, one.body) for one in rows],
         )
 
@@ -336,9 +379,9 @@ class Memory:
         row = self._db.execute("SELECT sha256 FROM pages WHERE path = ?", (path,)).fetchone()
         return str(row[0]) if row else ""
 
-    def put_page(self, path: str, sha256: str) -> None:
-        """Remember how we wrote a page."""
-        self._db.execute("INSERT OR REPLACE INTO pages VALUES (?,?)", (path, sha256))
+    def put_pages(self, rows: Iterable[tuple[str, str]]) -> None:
+        """Remember how we wrote pages: path and SHA-256."""
+        self._db.executemany("INSERT OR REPLACE INTO pages VALUES (?,?)", list(rows))
 
 
 def _file(row: tuple[object, ...]) -> FileRow:

@@ -53,6 +53,8 @@ def ladder(thread: Thread, policy: Policy, seen: Callable[[str], int], arrears: 
         seen: When this node wrote or first read an entry.
         arrears: All debts of the thread, due or not.
     """
+    if not arrears:
+        return ()
     late = {arrear.agent for arrear in arrears}
     climbers = [name for name in policy.roster.arbiters if name not in late]
     climbers += [name for name in policy.roster.people if name not in climbers and name not in late][:1]

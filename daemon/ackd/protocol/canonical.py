@@ -29,10 +29,8 @@ def canonical(value: Any) -> bytes:
     Raises:
         InvalidError: A number is not finite or outside +-(2**53 - 1), or a string has a lone surrogate.
     """
-    if _is_plain(value):
-        return _encode_sorted(value)
     try:
-        return bytes(rfc8785.dumps(value))
+        return _encode_sorted(value) if _is_plain(value) else bytes(rfc8785.dumps(value))
     except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
         raise InvalidError(f"this value has no canonical form: {error}") from None
 
@@ -45,20 +43,13 @@ def digest(value: Any) -> str:
 def _is_plain(value: Any) -> bool:
     """Tell whether the fast encoding of a value is the canonical one."""
     kind = type(value)
-    if isinstance(value, str):
-        return value.isascii() or not _has_surrogate(value)
     if kind is dict:
-        return all(type(key) is str and key.isascii() and _is_plain(item) for key, item in value.items())
+        for key, item in value.items():
+            if not key.isascii() or (type(item) is not str and not _is_plain(item)):
+                return False
+        return True
     if kind is list or kind is tuple:
-        return all(_is_plain(item) for item in value)
+        return all(type(item) is str or _is_plain(item) for item in value)
     if kind is int:
         return bool(-(2**53) < value < 2**53)
-    return value is None or kind is bool
-
-
-def _has_surrogate(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
+    return kind is str or kind is bool or value is None

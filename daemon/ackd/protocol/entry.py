@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from ackd.errors import InvalidError
-from ackd.protocol.canonical import canonical
 from ackd.protocol.clock import Stamp
 
 VERSION = 1
@@ -37,7 +36,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """One line of the ledger.
 
     Attributes:
-        key: SHA-256 of the canonical bytes of all other fields, 64 hex digits.
+        key: SHA-256 of the entry's line as it was written, 64 hex digits.
         node: Name of the node that wrote it.
         inc: The node's incarnation, 8 hex digits.
         seq: Number of the entry in that incarnation, from 1.
@@ -82,6 +81,7 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Fal
     body: dict[str, Any]
 
 
+_encode_line = msgspec.json.Encoder(order="sorted").encode
 _decode_line = msgspec.json.Decoder(_Line).decode
 
 
@@ -99,20 +99,20 @@ def make_entry(
     epoch: int = 0,
 ) -> tuple[Entry, bytes]:
     """Make an entry and the line that stands for it, without its line end."""
-    line = canonical(
-        {
-            "v": VERSION,
-            "node": node,
-            "inc": inc,
-            "seq": seq,
-            "prev": prev,
-            "stamp": stamp,
-            "epoch": epoch,
-            "kind": kind,
-            "thread": thread,
-            "at": at,
-            "body": body,
-        }
+    line = _encode_line(
+        _Line(
+            v=VERSION,
+            node=node,
+            inc=inc,
+            seq=seq,
+            prev=prev,
+            stamp=stamp,
+            epoch=epoch,
+            kind=kind,
+            thread=thread,
+            at=at,
+            body=body,
+        )
     )
     entry = Entry(
         key=hashlib.sha256(line).hexdigest(),

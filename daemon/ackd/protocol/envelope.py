@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import msgspec
 
 from ackd.errors import InvalidError
-from ackd.protocol.canonical import digest
+from ackd.protocol.canonical import canonical, digest
 from ackd.protocol.ids import clean_ack_id, clean_name, name_key
 
 STATES = ("request", "confirmed", "final")
@@ -33,8 +34,6 @@ TEXT_KEYS = ("action", "conclusion", "question", "reason", "body", "text", "mess
 
 NOT_CONTENT = frozenset({"message_id", "sent_at", "signature", "traceparent", "via", "depth", "$schema"})
 """Keys that two tellings of the same thing may differ in (DESIGN part 2, Identity and content)."""
-
-_NOT_WORDS = frozenset({"ack_id", "retry_of", "deadline", "in_reply_to", "thread", "parent", "priority", "dri", "to"})
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,13 +79,10 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words_digest(self) -> str:
-        """Digest of what is asked, whatever ack_id it stands under: by it retries are counted (C10)."""
-        words = {key: self.content[key] for key in self.content.keys() - NOT_CONTENT - _NOT_WORDS}
-        words["from"] = name_key(self.sender)
-        words["to"] = sorted(name_key(name) for name in self.to)
-        words.pop("state", None)
-        words["type"] = self.type
-        return digest(words)
+        """Digest of what is asked of whom, whatever ack_id it stands under: by it retries are counted (C10)."""
+        said = [self.type, name_key(self.sender), *sorted(map(name_key, self.to)), self.words]
+        data = self.content.get("data")
+        return hashlib.sha256("\0".join(said).encode() + (canonical(data) if data else b"")).hexdigest()
 
 
 _SUBSTANCE = frozenset(

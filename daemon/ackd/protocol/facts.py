@@ -316,6 +316,9 @@ class _Finder:
         if self.found.offender:
             self.facts.add(table.IN_LINEAGE)
 
+    def amend(self) -> None:
+        self._deadline("")
+
     def handoff(self) -> None:
         expansion = self.policy.roster.expand(self.envelope.to)
         self.found.is_partial = bool(self.envelope.content.get("partial"))
@@ -409,6 +412,7 @@ def _expected(finder: _Finder) -> str:
 
 _BY_TYPE: dict[str, Callable[[_Finder], None]] = {
     "request": _Finder.request,
+    "amend": _Finder.amend,
     "handoff": _Finder.handoff,
     "broadcast": _Finder.broadcast,
     "ruling": _Finder.ruling,

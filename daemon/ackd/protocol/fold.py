@@ -46,9 +46,37 @@ def fold(thread_id: str, entries: Iterable[Entry]) -> Thread:
     return merge.result()
 
 
+def extend(thread: Thread, entry: Entry) -> Thread | None:
+    """Merge one more entry that is later than all others, without folding them again.
+
+    Returns:
+        The same thread as folding all of them, or None for a kind of entry that needs the whole fold.
+    """
+    if entry.kind != DELIVERED:
+        return None
+    done = _done(entry)
+    new = {one: done for one in entry.body["ids"] if one not in thread.done}
+    return replace(thread, done={**thread.done, **new})
+
+
+def _done(entry: Entry) -> Done:
+    body = entry.body
+    return Done(
+        key=entry.key,
+        stamp=entry.stamp,
+        agent=body["agent"],
+        kind=body["kind"],
+        path=body["path"],
+        sha256=body["sha256"],
+        facts=body.get("facts", {}),
+    )
+
+
 def _in_order(entries: Iterable[Entry]) -> list[Entry]:
     """Give each entry once, in the total order; of several admissions of one message only the one that counts."""
     unique = sorted({entry.key: entry for entry in entries}.values(), key=lambda entry: entry.order)
+    if sum(entry.kind == JUDGED for entry in unique) < 2:
+        return unique
     admissions: dict[str, list[Entry]] = {}
     for entry in unique:
         if entry.kind == JUDGED:
@@ -133,20 +161,9 @@ class _Merge:
             effect(self, message)
 
     def delivered(self, entry: Entry) -> None:
-        body = entry.body
-        for one in body["ids"]:
-            self.done.setdefault(
-                one,
-                Done(
-                    key=entry.key,
-                    stamp=entry.stamp,
-                    agent=body["agent"],
-                    kind=body["kind"],
-                    path=body["path"],
-                    sha256=body["sha256"],
-                    facts=body.get("facts", {}),
-                ),
-            )
+        done = _done(entry)
+        for one in entry.body["ids"]:
+            self.done.setdefault(one, done)
 
     def timer(self, entry: Entry) -> None:
         name, digest = entry.body["name"], entry.body.get("digest", "")
@@ -351,14 +368,16 @@ class _Merge:
         return (finals or self.ends or [("", "")])[0]
 
     def deadline(self) -> int | None:
-        """Give the deadline of the request's text in force."""
+        """Give the deadline of the request's text in force; an amend that says nothing of it leaves it."""
         message = self.messages.get(self.request.digest) if self.request else None
+        value: int | None = None
         seen: set[str] = set()
-        while message is not None and message.revised_by and message.digest not in seen:
+        while message is not None and message.digest not in seen:
             seen.add(message.digest)
-            message = self.messages.get(message.revised_by)
-        value = message.basis.get("deadline_ms") if message else None
-        return value if isinstance(value, int) else None
+            if not message.basis.get("keeps_deadline"):
+                value = message.basis.get("deadline_ms")
+            message = self.messages.get(message.revised_by) if message.revised_by else None
+        return value
 
 
 class _Claim:
@@ -375,6 +394,8 @@ class _Ruling:
 
 def _claim_in_force(claims: list[_Claim]) -> _Claim | None:
     """Give the claim with the highest epoch; of rival rulings the higher rank, then whatever came earlier."""
+    if len(claims) < 2:
+        return claims[0] if claims else None
     top = max((claim.epoch for claim in claims), default=0)
     rivals = [claim for claim in claims if claim.epoch == top]
     by_ruling = min(
@@ -386,6 +407,8 @@ def _claim_in_force(claims: list[_Claim]) -> _Claim | None:
 
 def _ruling_in_force(rulings: list[_Ruling]) -> _Ruling | None:
     """Give the ruling that counts: one that saw another replaces it; rivals by rank, then the earlier."""
+    if not rulings:
+        return None
     replaced = {digest for ruling in rulings for digest in ruling.message.basis.get("saw_rulings", ())}
     return min(
         (ruling for ruling in rulings if ruling.message.digest not in replaced),

@@ -210,8 +210,6 @@ def _from_calendar(match: re.Match[str], zone: datetime.tzinfo) -> tuple[int | N
         )
     except ValueError:
         return None, "no such day or time of day"
-    if not 2000 <= local.year <= 2100:
-        return None, "outside the years 2000 to 2100"
     if match["zone"] is None:
         offset, note = _offset_of(zone, local)
     else:

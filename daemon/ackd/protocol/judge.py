@@ -170,9 +170,10 @@ def _basis(thread: Thread, drop: Drop, policy: Policy, sender: str, row: table.R
             basis["pick"] = found.pick
     elif word == "broadcast":
         basis["folder"] = drop.folder
-    if word in ("opened", "revision", "ruled") and found.deadline_ms is not None:
+    if word in ("opened", "revision", "ruled"):
         basis["deadline_ms"] = found.deadline_ms
-    return {key: value for key, value in basis.items() if value not in ("", [], None, False)}
+        basis["keeps_deadline"] = drop.envelope.type == "amend" and "deadline" not in drop.envelope.content
+    return {key: value for key, value in basis.items() if value is not None and value is not False and value not in ("", [])}
 
 
 def _child(thread: Thread, drop: Drop, found: Findings, sender: str, basis: dict[str, Any]) -> Verdict:

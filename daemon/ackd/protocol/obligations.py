@@ -318,13 +318,13 @@ class _Owing:
         reminded = {done.agent for done in thread.done.values() if done.kind == "reminder"}
         latest = {done.agent: done for done in thread.done.values() if done.kind == "reminder"}
         for name, done in thread.done.items():
-            if done.kind not in ASKING and done.kind != "ruling":
+            if done.kind not in ASKING and done.kind not in ("ruling", "revision"):
                 continue
             duty = thread.duties.get(done.agent)
             owes = duty is not None and not duty.is_out and (duty.owes_confirmed or done.agent == thread.dri)
             if thread.ended:
-                # A ruling that ended it is news; all else that asked for something asks no longer.
-                if done.kind != "ruling" or done.facts.get("asks"):
+                # What was news stays until it is taken; what asked for something asks no longer.
+                if done.kind in ASKING or done.facts.get("asks"):
                     yield name
             elif done.kind == "request":
                 if not owes or done.agent in reminded:

@@ -199,7 +199,7 @@ TABLE: tuple[Row, ...] = (
          becomes=FINAL),
     _row("not-the-dri", "final", phases=BEFORE_THE_END, verdict="weak", told="author:notice dri:supplement",
          because="{dri} is the DRI of thread {ack_id} and writes its final; kept as a supplement"),
-    _row("second-final", "final", "dri", FINAL, verdict="flagged", told="dri:notice",
+    _row("second-final", "final", "dri", FINAL, verdict="flagged", told="author:notice",
          because="thread {ack_id} has a final; if this one is to replace it, drop an amend with "
                  "\"supersedes\": \"{final}\""),
     _row("cancels", "cancel", "requester person", BEFORE_THE_END, verdict="cancelling", told="assignees:cancelling"),

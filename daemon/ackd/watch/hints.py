@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, cast
 from ackd.errors import AckdError
 from ackd.fs.beneath import Root
 from ackd.fs.stage import Stage
+from ackd.watch.limits import kernel_watches, remote_kind
 from ackd.watch.port import NOTHING, Changes
-from ackd.watch.remote import remote_kind
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent, FileSystemEventHandler
@@ -122,7 +122,7 @@ class WatchdogHints:
         """Compare the folders of a scan, without ignored ones, with the number of watches that the kernel holds."""
         if self._observer is None:
             return
-        watched = _kernel_watches()
+        watched = kernel_watches()
         self._blind = max(count - watched, 0) if watched is not None else 0
 
     def healthy(self) -> str:
@@ -384,23 +384,3 @@ def _wanted() -> list[type[Any]]:
         events.FileModifiedEvent,
         events.FileMovedEvent,
     ]
-
-
-def _kernel_watches() -> int | None:
-    """Count the inotify watches of this process, or None where the system does not say (not Linux).
-
-    watchdog 7 says nothing where `fs.inotify.max_user_watches` is used up, and watchdog 6 only at the start.
-    """
-    count = 0
-    try:
-        for fd in os.listdir("/proc/self/fd"):
-            try:
-                if os.readlink(f"/proc/self/fd/{fd}") != "anon_inode:inotify":
-                    continue
-                with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as lines:
-                    count += sum(line.startswith("inotify wd:") for line in lines)
-            except FileNotFoundError:
-                continue
-    except OSError:
-        return None
-    return count

@@ -49,9 +49,7 @@ class Talk:
     def thread(self) -> Thread:
         return fold(self.id, self.entries)
 
-    def say(
-        self, sender: str, type_: str, *, path: str = "", n: int = 1, child: bool = False, **words: Any
-    ) -> Verdict:
+    def say(self, sender: str, type_: str, *, path: str = "", n: int = 1, child: bool = False, **words: Any) -> Verdict:
         """Drop a message; keywords with a trailing underscore (`from_`) lose it. Circumstances go in as `drop_…`."""
         circumstances = {key.removeprefix("drop_"): words.pop(key) for key in list(words) if key.startswith("drop_")}
         key = "state" if type_ in ("request", "confirmed", "final") else "type"

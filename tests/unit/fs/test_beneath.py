@@ -76,13 +76,14 @@ def test_links_are_refused_and_never_followed(root: Root, tmp_path: Path) -> Non
     """A link to a file inside, outside, to /dev/zero, to itself or to nothing reads as a link, at once."""
     (tmp_path / "secret").write_text("secret")
     (root.path / "inside").write_text("x")
-    for name, target in {
+    targets: dict[str, Path | str] = {
         "a": tmp_path / "secret",
         "b": root.path / "inside",
         "c": "/dev/zero",
         "d": root.path / "d",
         "e": "nowhere",
-    }.items():
+    }
+    for name, target in targets.items():
         (root.path / name).symlink_to(target)
         assert root.read(name, CAP) == NotRegular("symlink")
         status = root.stat(name)

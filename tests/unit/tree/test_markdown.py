@@ -77,6 +77,7 @@ def holds_nothing_live(children: list[Token]) -> None:
 
 
 def one_line(text: str) -> str:
+    """Give what a line should read as."""
     return visible(re.sub(r"[ \t\r\n]+", " ", text).strip())
 
 

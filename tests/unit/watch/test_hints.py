@@ -18,6 +18,7 @@ from ackd.fs.stage import Stage
 from ackd.watch import hints as hints_module
 from ackd.watch.hints import COOKIE, WatchdogHints
 from ackd.watch.port import NOTHING, Changes, Hints
+from ackd.watch.scan import scan
 
 LONG = 10.0
 
@@ -54,6 +55,20 @@ def until(watcher: Hints, enough: Callable[[Changes], bool]) -> Changes:
         if enough(Changes(paths, rescan)):
             return Changes(paths, rescan)
     raise AssertionError(f"only {sorted(paths)}, rescan={rescan}; healthy: {watcher.healthy()!r}")
+
+
+def until_seen(watcher: Hints, root: Root, *rels: str) -> None:
+    """Do with each hint what its receiver does: look at the file, or at all in the folder; until all were seen."""
+    missing = set(rels)
+
+    def look(changes: Changes) -> bool:
+        for rel in changes.paths:
+            missing.discard(rel)
+            for found in scan(root, skip=lambda rel, is_folder: False, below=rel):
+                missing.discard(found.rel)
+        return not missing
+
+    until(watcher, look)
 
 
 def names(*rels: str) -> Callable[[Changes], bool]:
@@ -100,26 +115,27 @@ def test_a_new_folder_is_hinted_and_watched_from_then_on(hints: WatchdogHints, r
     (root.path / "intel/early.json").write_text("{}")
     (root.path / "roundtable/a/b/c").mkdir(parents=True)
     (root.path / "roundtable/a/b/c/early.json").write_text("{}")
-    until(
-        hints, lambda changes: bool(changes.paths & {"intel", "intel/early.json"}) and "roundtable/a" in changes.paths
-    )
+    until_seen(hints, root, "intel/early.json", "roundtable/a/b/c/early.json")
     (root.path / "intel/late.json").write_text("{}")
     (root.path / "roundtable/a/b/c/late.json").write_text("{}")
-    until(hints, names("intel/late.json", "roundtable/a/b/c/late.json"))
+    until_seen(hints, root, "intel/late.json", "roundtable/a/b/c/late.json")
 
 
 def test_a_folder_of_the_top_may_go_and_come_back(hints: WatchdogHints, root: Root) -> None:
-    """Removed and made again, or moved away and replaced: files in the new folder are hinted."""
+    """Removed and made again, or moved away and replaced: files in the new folder are found by their hints."""
     shutil.rmtree(root.path / "roundtable")
     (root.path / "roundtable").mkdir()
-    until(hints, names("roundtable"))
-    (root.path / "roundtable/a.json").write_text("{}")
-    until(hints, names("roundtable/a.json"))
+    (root.path / "roundtable/early.json").write_text("{}")
+    until_seen(hints, root, "roundtable/early.json")
+    (root.path / "roundtable/late.json").write_text("{}")
+    until_seen(hints, root, "roundtable/late.json")
     os.rename(root.path / "inbox", root.path / "inbox-old")
     (root.path / "inbox").mkdir()
-    until(hints, names("inbox", "inbox-old"))
-    (root.path / "inbox/b.json").write_text("{}")
-    until(hints, names("inbox/b.json"))
+    (root.path / "inbox/early.json").write_text("{}")
+    until_seen(hints, root, "inbox/early.json")
+    (root.path / "inbox/late.json").write_text("{}")
+    (root.path / "inbox-old/late.json").write_text("{}")
+    until_seen(hints, root, "inbox/late.json", "inbox-old/late.json")
     assert hints.healthy() == ""
 
 
@@ -358,7 +374,7 @@ def test_folders_without_a_watch_are_counted(hints: WatchdogHints, monkeypatch: 
     assert hints.healthy() == ""
     hints.folders_seen(1_000_000)
     assert "folders are not watched" in hints.healthy()
-    monkeypatch.setattr(hints_module, "_kernel_watches", lambda: None)
+    monkeypatch.setattr(hints_module, "kernel_watches", lambda: None)
     hints.folders_seen(1_000_000)
     assert hints.healthy() == ""
 

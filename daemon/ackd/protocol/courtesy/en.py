@@ -65,8 +65,8 @@ SLOTS: Mapping[str, str] = {
         getting back to me | getting back to us | getting back so quickly | acknowledging | understanding |
         helping | helping out | helping me | helping us | having me | reaching out | joining | your time |
         keeping me posted | keeping us posted | keeping me updated | keeping us updated | keeping me in the loop |
-        keeping us in the loop | keeping everyone in the loop | keeping everyone posted | closing the loop | closing this out | wrapping things up |
-        wrapping up
+        keeping us in the loop | keeping everyone in the loop | keeping everyone posted | closing the loop |
+        closing this out | wrapping this up | wrapping it up | wrapping things up | wrapping up
         """,
     "gerund_of": """
         sharing | confirming | clarifying | explaining | handling | organizing | organising | coordinating |
@@ -97,7 +97,7 @@ SLOTS: Mapping[str, str] = {
     "article": "a | an",
     "fine": """
         helpful | useful | clear | insightful | thorough | detailed | impressive | great | awesome | excellent |
-        perfect | amazing | fantastic | wonderful | brilliant | {degree?} appreciate your {adjectives*}{aid}{tail?} | appreciated | much appreciated | well done |
+        perfect | amazing | fantastic | wonderful | brilliant | appreciated | much appreciated | well done |
         well written | well-written | well structured | well-structured | well reasoned | well-reasoned |
         well thought out | well organized | well organised | well explained | solid | comprehensive | convincing |
         easy to follow | spot on | on point | outstanding | rigorous | informative | valuable | lovely | nice |
@@ -171,7 +171,7 @@ SLOTS: Mapping[str, str] = {
         let me know | just let me know | please let me know | feel free to reach out |
         please feel free to reach out | feel free to ask | feel free to ping me | feel free to contact me |
         reach out | just reach out | ping me | just ping me | call me | i'm here | i am here | here |
-        happy to help | always happy to help{comma?}{whom?} | i'm happy to help | glad to help | don't hesitate to reach out |
+        happy to help | always happy to help | i'm happy to help | glad to help | don't hesitate to reach out |
         don't hesitate to ask | i'm available
         """,
     "again_what": """
@@ -196,7 +196,7 @@ SLOTS: Mapping[str, str] = {
         that's all | nothing else | nothing more | all clear and understood
         """,
     "no_need": """
-        action | actions | reply | response | follow-up | follow up | work | input | steps | acknowledgement
+        action | actions | reply | response | follow-up | follow up | steps | acknowledgement
         """,
     "aid": "help | support | work | hard work | effort | efforts | patience | time | collaboration | teamwork",
     "yep": "yep | yup | yeah",
@@ -214,11 +214,11 @@ STRONG: Mapping[str, str] = {
         i {degree?} appreciate {object}{tail?} | we {degree?} appreciate {object}{tail?} |
         i {degree?} appreciate {their}{adjectives*}{noun}{more_noun*}{tail?} |
         we {degree?} appreciate {their}{adjectives*}{noun}{more_noun*}{tail?} |
-        {degree?} appreciate the {adjectives*}{noun}{tail?} | {degree}appreciate {object} | {degree}appreciated |
-        much appreciated | appreciated | much obliged | greatly appreciated | i'm grateful | grateful for {thing} |
-        so grateful for {thing} | kudos{comma?}{to_whom?}{for_thing?} | cheers{comma?}{whom?} |
-        props{comma?}{to_whom?}{for_thing?} | credit to {whom}{for_thing?} | shout-out to {whom}{for_thing?} |
-        shoutout to {whom}{for_thing?}
+        {degree?} appreciate the {adjectives*}{noun}{tail?} | {degree?} appreciate your {adjectives*}{aid}{tail?} |
+        {degree}appreciate {object} | {degree}appreciated | much appreciated | appreciated | much obliged |
+        greatly appreciated | i'm grateful | grateful for {thing} | so grateful for {thing} |
+        kudos{comma?}{to_whom?}{for_thing?} | cheers{comma?}{whom?} | props{comma?}{to_whom?}{for_thing?} |
+        credit to {whom}{for_thing?} | shout-out to {whom}{for_thing?} | shoutout to {whom}{for_thing?}
         """,
     "received, understood": """
         {noted}{side?} | {yep}{comma?}{noted}{side?} | {noted}{comma?}{whom} | {noted}{comma?}thanks to {whom} |
@@ -257,15 +257,16 @@ STRONG: Mapping[str, str] = {
     "you are welcome": """
         you're welcome{comma?}{whom?} | you are welcome{comma?}{whom?} | you're very welcome{comma?}{whom?} |
         you're most welcome{comma?}{whom?} | you are very welcome{comma?}{whom?} | youre welcome | ur welcome |
-        most welcome | yw | np | nw | no prob | no probs | no problem{comma?}{whom?} |
-        no problem at all{comma?}{whom?} | no worries{comma?}{whom?} | no worries at all | not a problem |
-        not a problem at all | not at all | my pleasure{comma?}{whom?} | our pleasure | pleasure |
+        most welcome | yw | np | nw | no prob | no probs | {opens}no problem{comma?}{whom?}{closes} |
+        {opens}no problem{comma?}{thanks}{comma?}{whom?} | {opens}no problem at all{comma?}{whom?}{closes} |
+        no worries{comma?}{whom?} | no worries at all | {opens}not a problem{closes} |
+        {opens}not a problem at all{closes} | my pleasure{comma?}{whom?} | our pleasure | pleasure |
         the pleasure is mine | the pleasure was mine | the pleasure is all mine | don't mention it |
         anytime{comma?}{whom?} | any time | likewise{comma?}{whom?} | same to you | you too{comma?}{whom?} |
         and you too | glad i could help | glad it helped | glad that helped | glad this helped |
         glad it was helpful | glad it was useful | glad you liked it | glad you found it helpful |
         glad you found it useful | i'm glad it helped | glad to help | glad to be of help | glad to be of service |
-        glad to have helped | always happy to help | happy to have helped | happy to be of help |
+        glad to have helped | always happy to help{comma?}{whom?} | happy to have helped | happy to be of help |
         happy to contribute | happy to collaborate again | happy to work together again |
         happy to work with you again
         """,
@@ -274,9 +275,10 @@ STRONG: Mapping[str, str] = {
         i'll be standing by | i'm on standby | standing by for further instructions |
         standing by for any further instructions | standing by for new instructions | standing by for new tasks |
         standing by for the next task | standing by for further tasks | standing by if needed |
-        standing by{comma?}if you need anything{else?} | {nothing}{side?} | no further {no_need}{needed}{side?} |
-        no {reply}{needed}{side?} | no action {needed}{my_side} | no need to reply | no need to respond |
-        no need to answer | no need for a reply
+        standing by{comma?}if you need anything{else?} | {opens}{nothing}{side?}{closes} |
+        {opens}no further {no_need}{needed}{side?}{closes} | {opens}no {reply}{needed}{side?}{closes} |
+        {opens}no action {needed}{my_side}{closes} | no need to reply | no need to respond | no need to answer |
+        no need for a reply
         """,
     "offers of help": """
         {offer_call}{comma?}{offer_when} | {offer_when}{comma?}{offer_call} | feel free to reach out |
@@ -292,20 +294,22 @@ STRONG: Mapping[str, str] = {
         enjoyed working with {whom} | {fun} to work with {whom} | glad we could work together |
         glad to be part of this | glad to be part of the team | have a {day_kind}{day}{comma?}{whom?} |
         enjoy your {day} | take care{comma?}{whom?} | until next time | see you | see you next time |
-        see you in the next round | see you around | talk soon | talk to you soon | bye | bye bye | goodbye | good night |
-        best regards{comma?}{whom?} | kind regards{comma?}{whom?} | regards{comma?}{whom?} | sincerely{comma?}{whom?} | excited to work together again |
-        excited to work with you again | can't wait to work together again | can't wait to work with you again | all the best | best wishes
+        see you in the next round | see you around | talk soon | talk to you soon | bye | bye bye | goodbye |
+        good night | best regards{comma?}{whom?} | kind regards{comma?}{whom?} | regards{comma?}{whom?} |
+        sincerely{comma?}{whom?} | excited to work together again | excited to work with you again |
+        can't wait to work together again | can't wait to work with you again | all the best | best wishes
         """,
 }
 
 ALONE = "welcome"
 
 WEAK = """
-    clear | best |     and | also | again | oh | ah | wow | hi{comma?}{whom?} | hello{comma?}{whom?} | hey{comma?}{whom?} |
-    dear {whom} | {who}{comma} | good morning{comma?}{whom?} | good afternoon{comma?}{whom?} |
+    clear | best | and | also | again | oh | ah | wow | hi{comma?}{whom?} | hello{comma?}{whom?} |
+    hey{comma?}{whom?} | dear {whom} | {who}{comma} | good morning{comma?}{whom?} | good afternoon{comma?}{whom?} |
     good evening{comma?}{whom?} | agreed | i agree | fully agree | totally agree | fully agreed | lgtm |
-    looks good | looks good to me | looks great | looks great to me | no objections | no objection |
-    no objections from me | fine | all good{my_side?} | happy to help{comma?}{whom?} | i'm happy to help
+    looks good | looks good to me | looks great | looks great to me | {opens}no objections{closes} |
+    {opens}no objection{closes} | {opens}no objections from me{closes} | fine | all good{my_side?} |
+    happy to help{comma?}{whom?} | i'm happy to help
 """
 
 BELOW_QUOTE = """

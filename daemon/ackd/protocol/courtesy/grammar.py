@@ -6,7 +6,9 @@ once, position by position, so there is no backtracking and the time is linear i
 
 Template notation: literal text; `{slot}` once, `{slot?}` at most once, `{slot*}` any number, `{slot+}` at least once;
 `,` any signs between phrases, none included. Blanks are allowed between all parts. A slot's entries are templates again
-(not recursive). Slots made by the engine: `{who}` a roster name or a mention, `{comma}` one comma.
+(not recursive). Slots made by the engine: `{who}` a roster name or a mention; `{comma}` one comma; `{opens}` and
+`{closes}` read nothing, but ask for a sign, a mention, a new line or the text's end directly before or after, since
+"nothing further" is courtesy and "nothing further received" is news.
 
 To add a language, write its module with the names of `Language` and add it to `_LANGUAGES`.
 """
@@ -58,6 +60,8 @@ _STRUCK_OUT = re.compile(r"~~[^~\s]")
 _FACE = re.compile("(?<![0-9a-z])(?:" + "|".join(map(re.escape, symbols.FACES)) + ")(?![0-9a-z])")
 _SHORTCODE = re.compile(":(?:" + "|".join(map(re.escape, symbols.SHORTCODES.split())) + "):(?::skin-tone-[2-6]:)?")
 
+_BLANKS = " \n"
+_MAX_MENTION = 80
 _SIGNS = symbols.PUNCTUATION | symbols.TICKS | symbols.EMOJI
 _Match = tuple[int, tuple[str, ...]]
 
@@ -82,14 +86,15 @@ def is_courtesy(text: str, *, names: Collection[str] = ()) -> bool:
     if _STRUCK_OUT.search(normal):
         return False
     normal = _FACE.sub(" ", _SHORTCODE.sub(" ", normal))
-    return _balanced(normal) and _accepts(normal, _roster(frozenset(names)), quoted=own != text.strip())
+    return _balanced(normal) and _accepts(normal, _roster(frozenset(names)), quoted=own.split() != text.split())
 
 
 def _normal(text: str) -> str:
-    """One spelling for what looks the same: NFKC, case-folded, no invisible signs, single blanks."""
+    """One spelling for what looks the same: NFKC, case-folded, no invisible signs, single blanks in a line."""
     grammar = _grammar()
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return " ".join(_EMOJI_GENDER.sub("", folded).translate(grammar.fold).split())
+    lines = _EMOJI_GENDER.sub("", folded).translate(grammar.fold).splitlines()
+    return "\n".join(" ".join(line.split()) for line in lines)
 
 
 def _balanced(text: str) -> bool:
@@ -110,14 +115,16 @@ def _accepts(text: str, roster: _Lengths, *, quoted: bool) -> bool:
     grammar = _grammar()
     start = {_TOP * 3 + _NOTHING, _QUOTE_START * 3 + _NOTHING} if quoted else {_TOP * 3 + _NOTHING}
     reached: dict[int, set[int]] = {0: start}
+    flat = text.replace("\n", " ")  # a phrase may run on in the next line
     for position, character in enumerate(text):
         states = reached.pop(position, None)
         if states is None:
             continue
-        if character == " ":
+        _follow_edges(grammar, states, text, position)
+        if character in _BLANKS:
             reached.setdefault(position + 1, set()).update(states)
             continue
-        for end, labels in _matches(text, position, grammar.words, roster):
+        for end, labels in _matches(flat, position, grammar.words, roster):
             following: set[int] = set()
             for state in states:
                 node, mode = divmod(state, 3)
@@ -129,8 +136,33 @@ def _accepts(text: str, roster: _Lengths, *, quoted: bool) -> bool:
                 reached.setdefault(end, set()).update(following)
         if not reached:
             return False
-    modes = {state % 3 for state in reached.get(len(text), ()) if state // 3 == _TOP}
+    last = reached.get(len(text), set())
+    _follow_edges(grammar, last, text, len(text))
+    modes = {state % 3 for state in last if state // 3 == _TOP}
     return bool(modes) and modes != {_WEAK}
+
+
+def _follow_edges(grammar: _Grammar, states: set[int], text: str, position: int) -> None:
+    """Add to the states of a position those behind `{closes}` and `{opens}`, where the place allows them."""
+    for label, allowed in (("closes", _closes), ("opens", _opens)):
+        open_states = [state for state in states if label in grammar.edges[state // 3]]
+        if open_states and allowed(text, position):
+            for state in open_states:
+                for target in grammar.edges[state // 3][label]:
+                    _enter(states, grammar.closure(target), state % 3)
+
+
+def _opens(text: str, position: int) -> bool:
+    """Whether nothing but a sign, a mention or a new line stands before a position."""
+    before = text[max(0, position - _MAX_MENTION) : position]
+    bare = before.rstrip(" ")
+    return not bare or bare[-1] in _SIGNS or bare[-1] == "\n" or bare.split()[-1].startswith(("@", "<@"))
+
+
+def _closes(text: str, position: int) -> bool:
+    """Whether nothing but a sign, a mention or a new line stands behind a position."""
+    after = text[position : position + 2].lstrip(" ")
+    return not after or after[0] in _SIGNS or after[0] in "\n@<"
 
 
 def _enter(following: set[int], nodes: tuple[int, ...], mode: int) -> None:
@@ -308,7 +340,7 @@ class _Grammar:
                 self._free[start].append(end)
 
     def _once(self, language: Language, slot: str, start: int, end: int) -> None:
-        if slot in ("who", "comma"):
+        if slot in ("who", "comma", "opens", "closes"):
             self._edge(start, slot, end)
             return
         label = f"{language.__name__}.{slot}"

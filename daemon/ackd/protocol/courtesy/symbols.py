@@ -25,8 +25,9 @@ FACES = (":)", ":-)", ";)", ";-)", "=)", "(:", ":d", ":-d", "^_^", "^-^", "^^", 
 """Faces made of characters, case-folded; they are taken off before brackets are counted."""
 
 SHORTCODES = (
-    "+1 thumbsup ok_hand pray clap raised_hands muscle heart tada white_check_mark heavy_check_mark ballot_box_with_check 100 "
-    "fire star star2 sparkles rocket smile smiley slightly_smiling_face blush grinning wave handshake saluting_face "
+    "+1 thumbsup ok_hand pray clap raised_hands muscle heart tada white_check_mark heavy_check_mark "
+    "ballot_box_with_check 100 fire star star2 sparkles rocket smile "
+    "smiley slightly_smiling_face blush grinning wave handshake saluting_face "
     "partying_face trophy medal sunglasses hugging_face green_heart blue_heart purple_heart"
 )
 """Names of emoji between colons, as Slack and Discord write them; parted by blanks."""

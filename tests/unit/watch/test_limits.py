@@ -1,4 +1,4 @@
-"""Which file systems do not report what others write."""
+"""Which file systems do not report what others write, and how many watches there are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ackd.watch.remote import remote_kind
+from ackd.watch.limits import kernel_watches, remote_kind
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,22 @@ def test_what_is_not_known_counts_as_local(tmp_path: Path) -> None:
     assert remote_kind(tmp_path, str(tmp_path / "no")) == ""
     assert remote_kind(tmp_path, str(tmp_path / "odd")) == ""
     assert remote_kind(tmp_path / "no") == ""
+
+
+def test_watches_are_counted(tmp_path: Path) -> None:
+    """Each folder that is watched adds one, also beneath; none is left after the end."""
+    from watchdog.events import FileSystemEventHandler
+    from watchdog.observers import Observer
+
+    before = kernel_watches()
+    assert before is not None
+    (tmp_path / "a/b").mkdir(parents=True)
+    observer = Observer()
+    observer.start()
+    try:
+        observer.schedule(FileSystemEventHandler(), str(tmp_path), recursive=True)
+        assert kernel_watches() == before + 3
+    finally:
+        observer.stop()
+        observer.join()
+    assert kernel_watches() == before

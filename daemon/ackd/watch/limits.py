@@ -1,6 +1,8 @@
-"""Tell whether a folder lies on a file system that other machines write to: inotify hears nothing of their writes.
+"""What the kernel's watches do not cover: file systems that other machines write to, and folders beyond the limit.
 
-Network mounts, folders shared by a virtual machine or a container, and most of FUSE (fault 101).
+inotify hears nothing of writes that come over a network, from a virtual machine's host or through most of FUSE
+(fault 101); and watchdog 7 says nothing where `fs.inotify.max_user_watches` is used up, watchdog 6 only at its start
+(fault 88).
 """
 
 from __future__ import annotations
@@ -44,3 +46,20 @@ def _kind_of_device(mounts: str, device: str) -> str:
         if len(fields) > 2 and fields[2] == device:
             return after.split(" ")[0]
     return ""
+
+
+def kernel_watches() -> int | None:
+    """Count the inotify watches of this process, or None where the system does not say (not Linux)."""
+    count = 0
+    try:
+        for fd in os.listdir("/proc/self/fd"):
+            try:
+                if os.readlink(f"/proc/self/fd/{fd}") != "anon_inode:inotify":
+                    continue
+                with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as lines:
+                    count += sum(line.startswith("inotify wd:") for line in lines)
+            except FileNotFoundError:
+                continue
+    except OSError:
+        return None
+    return count

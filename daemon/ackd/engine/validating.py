@@ -1,0 +1,225 @@
+"""Validating files without a daemon: what it would refuse, with the place in the file, for people, editors and CI."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ackd.config import Team, parse_team
+from ackd.engine.places import json_place, yaml_place
+from ackd.errors import InvalidError
+from ackd.intake.decode import Bad, Conflict, Open, Whole, decode
+from ackd.protocol.envelope import read_envelope
+from ackd.protocol.ids import shown
+from ackd.schema import problems
+from ackd.tree import layout
+from ackd.tree.skips import is_temporary
+
+_CAP = 1024 * 1024
+_LINE = re.compile(r"line ([0-9]{1,9})")
+_TOPS = frozenset((*layout.KIND_FOLDERS, layout.ROUNDTABLE, layout.INBOX, layout.DECISIONS))
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is wrong with a file.
+
+    Attributes:
+        path: The file as it was named.
+        line, column: From 1; 0 where they are not known.
+        pointer: The field as an RFC 6901 pointer, or an empty string.
+        message: What is wrong and what should stand there.
+        kind: Kind of document that the file was taken for.
+    """
+
+    path: str
+    line: int = 0
+    column: int = 0
+    pointer: str = ""
+    message: str
+    kind: str
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """How many files were looked at, and what was found."""
+
+    files: int
+    findings: tuple[Finding, ...]
+
+
+def validate(paths: Iterable[Path]) -> Checked:
+    """Check files and folders.
+
+    What the daemon does not read as a message or a document of its own is left out: other endings, dot-folders,
+    `ledger/`, `rejected/`, and files that an envelope among `paths` attaches.
+
+    Raises:
+        InvalidError: A path does not exist.
+    """
+    given = [path for one in paths for path in _walk(one)]
+    teams: dict[Path, Team | None] = {}
+    documents = [(path, *_place(path)) for path in given]
+    attached = {name for path, _, rel in documents for name in _attachments(path, rel)}
+    findings: list[Finding] = []
+    files = 0
+    for path, tree, rel in documents:
+        if not _is_ours(rel) or rel in attached:
+            continue
+        files += 1
+        if tree is not None and tree not in teams:
+            teams[tree] = _team_of(tree)
+        findings += check_file(path, rel, teams.get(tree) if tree is not None else None)
+    return Checked(files, tuple(findings))
+
+
+def check_file(path: Path, rel: str, team: Team | None) -> list[Finding]:
+    """Check one file.
+
+    Args:
+        path: Where it lies.
+        rel: Where it lies in its tree, which says what it is.
+        team: The team, for its roster, or None where there is none.
+    """
+    kind = layout.kind_of(rel) or "envelope"
+    try:
+        size = path.stat().st_size
+        data = path.read_bytes() if path.is_file() and size <= _CAP else b""
+    except OSError as error:
+        return [Finding(path=str(path), message=f"it cannot be read: {error.strerror}", kind=kind)]
+    if not path.is_file():
+        return [Finding(path=str(path), message="it is no regular file", kind=kind)]
+    if size > _CAP:
+        return [Finding(path=str(path), message=f"it has {size} bytes; at most {_CAP} are taken", kind=kind)]
+    return check_bytes(data, str(path), rel, team)
+
+
+def check_bytes(data: bytes, path: str, rel: str, team: Team | None = None) -> list[Finding]:
+    """Check the bytes of a file. Arguments as in `check_file`."""
+    kind = layout.kind_of(rel) or "envelope"
+    if kind == "team":
+        return _check_team(data, path)
+    decoded = decode(data)
+    if isinstance(decoded, Whole):
+        return _check_document(decoded.value, data, path, rel, team)
+    return [_not_whole(decoded, path, kind)]
+
+
+def _not_whole(decoded: Open | Conflict | Bad, path: str, kind: str) -> Finding:
+    if isinstance(decoded, Bad):
+        return Finding(path=path, line=decoded.line, column=decoded.column, message=decoded.detail, kind=kind)
+    if isinstance(decoded, Conflict):
+        return Finding(path=path, line=decoded.line, column=1, message="git left conflict markers in it", kind=kind)
+    return Finding(path=path, message=f"the text ends at character {decoded.position}, before it is whole", kind=kind)
+
+
+def _check_document(document: dict[str, Any], data: bytes, path: str, rel: str, team: Team | None) -> list[Finding]:
+    mark = document.get("ackd")
+    kind = layout.kind_of(rel) if "ack_id" not in document else None
+    if isinstance(mark, str) and mark.startswith("delivery/"):
+        kind = "delivery"
+    kind = kind or "envelope"
+    text = data.decode("utf-8-sig")
+    found = [
+        Finding(
+            path=path,
+            **_at(json_place(text, one.pointer)),
+            pointer=one.pointer,
+            message=f"{one.pointer or 'the whole'}: {one.expected}; found {one.found}",
+            kind=kind,
+        )
+        for one in problems(kind, document)
+    ]
+    if found or kind != "envelope":
+        return found
+    try:
+        envelope = read_envelope(document)
+    except InvalidError as error:
+        return [Finding(path=path, message=error.message, kind=kind)]
+    if team is not None and team.policy.roster.find(envelope.sender) is None:
+        message = f"the sender {shown(envelope.sender)} is not on the roster of {layout.TEAM}"
+        return [Finding(path=path, **_at(json_place(text, "/from")), pointer="/from", message=message, kind=kind)]
+    return []
+
+
+def _check_team(data: bytes, path: str) -> list[Finding]:
+    from ackd.config.yaml_file import read_yaml
+
+    try:
+        document = read_yaml(data, name=layout.TEAM) or {}
+        found = problems("team", document)
+        if not found:
+            team = parse_team(data)
+            return [Finding(path=path, message=one, kind="team") for one in team.findings]
+    except InvalidError as error:
+        line = _LINE.search(error.message)
+        return [Finding(path=path, line=int(line[1]) if line else 0, message=error.message, kind="team")]
+    return [
+        Finding(
+            path=path,
+            **_at(yaml_place(data, one.pointer)),
+            pointer=one.pointer,
+            message=f"{one.pointer or 'the whole'}: {one.expected}; found {one.found}",
+            kind="team",
+        )
+        for one in found
+    ]
+
+
+def _at(place: tuple[int, int]) -> dict[str, Any]:
+    return {"line": place[0], "column": place[1]}
+
+
+def _walk(path: Path) -> Iterator[Path]:
+    if not os.path.lexists(path):
+        raise InvalidError(f"{path} does not exist", hint="name files or folders: ackd validate shared-context")
+    if not path.is_dir():
+        yield path
+        return
+    for here, folders, names in os.walk(path):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            yield Path(here) / name
+
+
+def _is_ours(rel: str) -> bool:
+    name = rel.rpartition("/")[2]
+    return rel == layout.TEAM or (layout.is_drop_path(rel) and not is_temporary(name))
+
+
+def _place(path: Path) -> tuple[Path | None, str]:
+    """Give the tree that a file lies in, or None, and its path there; without a tree, its folder's name still tells."""
+    absolute = path.absolute()
+    for folder in absolute.parents:
+        if (folder / layout.TEAM).is_file():
+            return folder, absolute.relative_to(folder).as_posix()
+    parts = absolute.parts
+    for number in range(len(parts) - 2, 0, -1):
+        if parts[number] in _TOPS:
+            return None, "/".join(parts[number:])
+    return None, path.name
+
+
+def _team_of(tree: Path) -> Team | None:
+    try:
+        return parse_team((tree / layout.TEAM).read_bytes())
+    except (InvalidError, OSError):
+        return None  # What is wrong with it is found when it is checked itself.
+
+
+def _attachments(path: Path, rel: str) -> Iterator[str]:
+    """Give the paths that the envelope in a file attaches."""
+    try:
+        if not _is_ours(rel) or not path.is_file() or path.stat().st_size > _CAP:
+            return
+        document = msgspec.json.decode(path.read_bytes())
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return
+    attached = document.get("attachments") if isinstance(document, dict) else None
+    for one in attached if isinstance(attached, list) else ():
+        name = one.get("path") if isinstance(one, dict) else one
+        if isinstance(name, str):
+            yield name
