@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parent.parent
 
 # Besides ackd itself and the standard library, a command may import exactly these at its start.
-LIGHT = {"click", "msgspec"}
+LIGHT = {"click", "msgspec", "typing_extensions"}
 # What reading a tree may add: where the state directory is, and the roster.
 READING = LIGHT | {"platformdirs", "yaml"}
 # Parts of the standard library that are slow to import, and that no reading command has a use for.
@@ -59,7 +59,7 @@ def libraries(modules: set[str]) -> set[str]:
     """Give the top-level names among `modules` that are neither ackd's nor the standard library's."""
     tops = {name.partition(".")[0] for name in modules}
     installed = set(packages_distributions())
-    return {top for top in tops - sys.stdlib_module_names - {"ackd"} if not top.startswith("_") or top in installed}
+    return tops & installed - sys.stdlib_module_names - {"ackd"}
 
 
 @pytest.fixture

@@ -110,6 +110,10 @@ class Admission:
         elif isinstance(read, Vanished):
             self.waiting.pop(path, None)
 
+    def refuse_name(self, path: str, stat: Stat, now: int) -> None:
+        """Refuse a file whose name is no UTF-8; `path` is the name as it is shown, escaped."""
+        self._refuse_thing(path, stat, "its name is no UTF-8", "bad-name", now)
+
     def overdue(self, now: int, patience: int) -> None:
         """Refuse what has not become whole: unchanged for `patience` milliseconds."""
         for path, waiting in list(self.waiting.items()):

@@ -223,7 +223,7 @@ class Book:
         Args:
             next_due: The threads whose short rows are written, with when each is due next.
             staged: Deliveries that will now be renamed into place.
-            unstaged: Staged names whose outcome is among the entries.
+            unstaged: Obligations whose intents have their outcome among the entries, or none.
             inbox: Files of ours in inboxes.
 
         Raises:
@@ -232,7 +232,8 @@ class Book:
         memory = self.memory
         rows = [self._row(thread, due) for thread, due in next_due.items()]
         with memory.transaction():
-            if memory.last_number(self.node, self.inc) != self.seq - len(self._entries):
+            begun = self.is_new and memory.meta("incarnation")
+            if begun or memory.last_number(self.node, self.inc) != self.seq - len(self._entries):
                 # The lock only saves work: what another daemon recorded since makes our decisions stale.
                 raise OSError(errno.EAGAIN, "another daemon writes in the memory of this tree")
             if self.is_new:

@@ -6,7 +6,9 @@ over twice and nothing is forgotten (DESIGN part 2, Obligations).
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import itertools
 import secrets
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -66,6 +68,7 @@ class Carrier:
         self.trouble: dict[str, str] = {}
         self.changed: dict[str, None] = {}
         self._written: dict[str, Signature] = {}
+        self._life, self._numbers = secrets.token_hex(4), itertools.count(1)
 
     def carry_out(self, now: int) -> int:
         """Carry out all that is owed in the touched threads; commit before and after.
@@ -95,7 +98,11 @@ class Carrier:
         faults.reach("intent")
         # A file goes only when what ended its purpose is kept; a crash before that finds such a thread due at once.
         due = {thread: now if thread in leaving else one.next_due for thread, one in owed.items()}
-        book.commit({thread: at for thread, at in due.items() if thread not in waits}, staged=staged)
+        try:
+            book.commit({thread: at for thread, at in due.items() if thread not in waits}, staged=staged)
+        except BaseException:
+            self._discard(row.scratch for row in staged)
+            raise
         faults.reach("commit")
         for thread in owed:
             self.changed[thread] = None
@@ -113,6 +120,7 @@ class Carrier:
             if row.path:
                 if not self._is_handed_over(row):
                     failed.add(row.thread)
+                    self._written.pop(row.scratch, None)
                     continue
                 faults.reach("rename")
                 inbox.append(self._inbox_row(row, body))
@@ -125,7 +133,7 @@ class Carrier:
                 failed.add(thread)
             due[thread] = now + _RETRY_MS if thread in failed else now if owed.deliver else owed.next_due
         faults.reach("done")
-        book.commit(due, unstaged=[row.scratch for row in staged], inbox=inbox)
+        book.commit(due, unstaged=[row.obligation for row in staged], inbox=inbox)
         for thread, at in due.items():
             self.changed[thread] = None
             if at == now:
@@ -136,29 +144,41 @@ class Carrier:
         try:
             done = self._stage.publish(Staged(row.scratch), row.path)
             if done or self._is_marked() or self._root.exists(row.path):
-                self.trouble.pop(row.path, None)
+                self.trouble.pop(_folder(row.path), None)
                 return True
             reason = "the scratch folder was emptied before it was handed over"
         except OSError as error:
             reason = error.strerror or str(error)
         except AckdError as error:
             reason = error.message
-        self.trouble[row.path] = f"{row.path} cannot be handed over: {reason}"
+        self.trouble[_folder(row.path)] = f"{row.path} cannot be handed over: {reason}"
         return False
 
-    def recover(self, now: int) -> tuple[int, int]:
+    def recover(self, now: int) -> int:
         """Finish what a crash, or a turn that failed, left between intent and record.
 
         Returns:
-            How many deliveries were finished, and how many staged files without an intent were dropped.
+            How many deliveries were finished.
         """
         rows = self._book.memory.staged()
         if rows:
             self._settle(rows, (), now)
-        left = [name for name in self._stage.waiting() if name.startswith("d-")]
-        for name in left:
-            self._stage.discard(name)
-        return len(rows), len(left)
+        return len(rows)
+
+    def sweep(self, now: int) -> None:
+        """Remove what was staged and never got an intent: its obligation is still owed, or was carried out since."""
+        self._discard(name for name in self._stage.waiting() if name.startswith("d-") and self._is_old(name, now))
+
+    def _is_old(self, name: str, now: int) -> bool:
+        # A young one may be another daemon's, where the lock failed: its intent follows within milliseconds.
+        stat = self._root.stat(f"{SCRATCH}/{name}")
+        return stat is not None and abs(now - stat.mtime_ns // 1_000_000) > _RETRY_MS
+
+    def _discard(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._written.pop(name, None)
+            with contextlib.suppress(OSError, AckdError):
+                self._stage.discard(name)
 
     def _mark_scratch(self) -> None:
         """Leave a mark beside what will be staged: where it is gone, a staged file that is gone proves nothing."""
@@ -211,13 +231,15 @@ class Carrier:
             "sha256": hashlib.sha256(rendered.data).hexdigest(),
             "facts": rendered.facts,
         }
-        # The name is the obligation's: what a crash left there is written again with the same bytes or newer ones.
-        scratch = "d-" + layout.obligation_tag(deliver.ids[0]) + layout.obligation_tag(deliver.agent)
+        # A name of its own: a staged file is handed over by the intent that it was written for, and by no other.
+        scratch = f"d-{layout.obligation_tag(deliver.ids[0])}-{next(self._numbers):x}-{self._life}"
         if path and not self._is_adopted(path, body):
             one = self._stage.stage(scratch, rendered.data)
             self._written[scratch] = (one.ino, one.size, one.mtime_ns)
             faults.reach("stage")
-        return StagedRow(scratch=scratch, path=path, thread=deliver.thread, body=_encode(body))
+        return StagedRow(
+            obligation=deliver.ids[0], scratch=scratch, path=path, thread=deliver.thread, body=_encode(body)
+        )
 
     def _open_file(self, deliver: Deliver) -> str:
         """Give the file that a second reason is added to, or an empty string where it was taken."""
@@ -272,9 +294,8 @@ class Carrier:
             try:
                 result = self._root.unlink_if(row.path, row.sha256)
             except OSError as error:
-                self.trouble[row.path] = f"{row.path} cannot be taken away: {error.strerror}"
+                self.trouble[_folder(row.path)] = f"{row.path} cannot be taken away: {error.strerror}"
                 return False
-            self.trouble.pop(row.path, None)
             self.own.pop(row.path, None)
             state = {"removed": "removed", "changed": "changed", "gone": "taken"}[result]
             rows.append(msgspec.structs.replace(row, state=state))
@@ -283,3 +304,7 @@ class Carrier:
     def _is_ours(self, row: InboxRow) -> bool:
         stat = self._root.stat(row.path)
         return stat is not None and (stat.ino, stat.size, stat.mtime_ns) == (row.ino, row.size, row.mtime_ns)
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]

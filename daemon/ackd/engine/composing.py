@@ -18,8 +18,8 @@ from ackd.protocol.ids import clean_ack_id, clean_name, name_key, shown
 from ackd.protocol.thread import Message, Thread
 from ackd.tree import layout
 
-_SLUG_CHARACTERS = 36
-_SLUG_BYTES = 120
+_SLUG_CHARACTERS = 24
+_SLUG_BYTES = 48
 _OPENING = frozenset({"request", "broadcast"})
 _WORDS_OF = {"request": "action", "final": "conclusion", "confirmed": "conclusion", "clarify": "question"}
 
@@ -78,7 +78,8 @@ def compose(view: View, type_: str, sender: str, fields: dict[str, Any], *, name
         document["in_reply_to"] = spoken_to(thread, author, type_)
     document.setdefault("message_id", new_message_id())
     kept = {key: value for key, value in document.items() if value not in (None, "", [])}
-    return Composed(document=ordered(kept), thread=thread, notes=tuple(notes))
+    document = msgspec.json.decode(msgspec.json.encode(ordered(kept)))
+    return Composed(document=document, thread=thread, notes=tuple(notes))
 
 
 def words_key(view: View, type_: str, sender: str, named: str) -> str:

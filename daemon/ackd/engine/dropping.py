@@ -24,6 +24,17 @@ from ackd.tree import layout
 _POLL_S = 0.02
 _POLL_TREE_S = 0.25
 _NOT_WHAT_WAS_MEANT = frozenset({"refused", "weak", "kept", "collision", "late", "flagged", "no-reply"})
+_INSTEAD = {
+    "not-the-dri": 'add what you know for the DRI: ackd supplement {thread} "…"',
+    "not-an-assignee": 'add what you know for the DRI: ackd supplement {thread} "…"',
+    "answers-nothing": 'add what you know for the DRI: ackd supplement {thread} "…"',
+    "second-final": 'to replace your final: ackd amend {thread} "…"',
+    "after-the-end": "ask for new work with a new ack_id: ackd request AGENT --action …",
+    "confirms-late": "ask for new work with a new ack_id: ackd request AGENT --action …",
+    "new-round": "ask without --ack-id, which makes a new one",
+    "courtesy": "say nothing: courtesy wakes nobody",
+}
+"""What to do instead, by the row of the table that would hold."""
 
 
 class Dropped(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,8 +102,11 @@ def require_allowed(view: View, envelope: Envelope) -> Verdict:
     """
     verdict = foresee(view, envelope)
     if verdict.word in _NOT_WHAT_WAS_MEANT:
-        because = verdict.because or f"it would be taken as {verdict.word}"
-        raise NotAllowedError(because, hint=f"ackd show {verdict.thread} says where the thread stands")
+        because = verdict.because or f"it would be taken as {verdict.word}, and nobody would hear of it"
+        instead = _INSTEAD.get(verdict.row, "ackd show {thread} says where the thread stands").format(
+            thread=verdict.thread
+        )
+        raise NotAllowedError(because, hint=f"{instead}; --anyway drops it all the same")
     return verdict
 
 

@@ -67,6 +67,8 @@ class Engine:
         self, root: Root, node: Node, memory: Memory, hints: Hints, *, clock: Callable[[], int] = wall_clock
     ) -> None:
         self.root, self.node, self.memory, self.hints, self.clock = root, node, memory, hints, clock
+        self._signatures: dict[str, tuple[int, int, int]] = {}
+        self._note_team(root.stat(layout.TEAM))
         self.team: Team = load_team(root)
         self.stage = Stage(root, durable=node.durability == "paranoid")
         self.exchange = SealedFiles(root, self.stage)
@@ -78,7 +80,6 @@ class Engine:
         self.trouble: dict[str, str] = {}
         self.stopping = False
         self.deliveries = 0
-        self._signatures: dict[str, tuple[int, int, int]] = {}
         self._hinted: set[str] = set()
         self._rescan_at = 0
         self._retry_at: int | None = None
@@ -120,6 +121,7 @@ class Engine:
             self.carrier.adopt = False
             self._note("handing-over", "; ".join(list(self.carrier.trouble.values())[:3]))
             self._note("pages", "; ".join(list(self.publisher.trouble.values())[:3]))
+            self._note("rejected", self.refusals.trouble)
             self._all_well("disk")
         except OSError as error:
             self._fail("disk", f"the tree or the state directory cannot be written: {error.strerror or error}")
@@ -131,10 +133,7 @@ class Engine:
         now = self.clock()
         behind = self.exchange.published(self.node.name, self.book.inc) > self.book.seq
         if self.book.is_new or behind:
-            self._rebuild(now)
-        if behind:
-            self.book.renew()
-            log.warning("new-incarnation", extra={"incarnation": self.book.inc})
+            self._rebuild(now, behind=behind)
         self._sealed = min(self.exchange.published(self.node.name, self.book.inc), self.book.seq)
         for row in self.memory.files():
             self._signatures[row.path] = (row.ino, row.size, row.ctime_ns)
@@ -206,6 +205,7 @@ class Engine:
                 yield from self._team_changed(found.stat)
             elif self._is_new(found.rel, found.stat):
                 yield Candidate(found.rel, found.stat)
+        self.carrier.sweep(self.clock())
         self.hints.folders_seen(folders)
         self._note("blind", "; ".join(blind[:3]))
         self._note("watcher", self.hints.healthy())
@@ -242,13 +242,14 @@ class Engine:
         return waiting is None or waiting.stat != stat or waiting.reason != "open"
 
     def _admit(self, group: list[Candidate]) -> None:
+        now = self.clock()
         readable = []
         for candidate in group:
             if _is_utf8(candidate.path):
                 readable.append(candidate)
             else:
-                log.warning("name-not-utf8", extra={"path": _shown(candidate.path)})
-        self.admission.admit(readable, self.clock())
+                self.admission.refuse_name(_shown(candidate.path), candidate.stat, now)
+        self.admission.admit(readable, now)
         now_ns = time.time_ns()
         for path, stat in ((one.path, one.stat) for one in group):
             if path not in self.admission.waiting:
@@ -283,10 +284,10 @@ class Engine:
         """Finish what a crash or a failed turn left half done, before anything new is decided."""
         if not self._must_recover:
             return
-        finished, dropped = self.carrier.recover(now)
+        finished = self.carrier.recover(now)
         self._must_recover = False
-        if finished or dropped:
-            log.info("recovered", extra={"finished": finished, "dropped": dropped})
+        if finished:
+            log.info("recovered", extra={"finished": finished})
 
     def _publish(self) -> None:
         self.publisher.write(self.clock())
@@ -298,6 +299,7 @@ class Engine:
         is_due = since is not None and self.clock() >= since + _SEAL_AFTER_MS
         if waiting <= 0 or not (at_once or is_due or waiting >= _SEAL_AT):
             return
+        self._sealed = max(self._sealed, self.exchange.published(self.node.name, self.book.inc))
         while self._sealed < self.book.seq:
             first = self._sealed + 1
             last = min(self.book.seq, self._sealed + _SEAL_AT)
@@ -307,23 +309,30 @@ class Engine:
             self._sealed = last
         self._unsealed_since = None
 
-    def _rebuild(self, now: int) -> None:
+    def _rebuild(self, now: int, *, behind: bool) -> None:
         count, problems = rebuild(self.memory, self.exchange, self.root, self.node.name, now)
         for problem in problems:
             log.warning("ledger-file-damaged", extra={"reason": problem})
+        if behind:
+            self.book.renew()
         if count:
             log.warning("memory-rebuilt", extra={"entries": count, "incarnation": self.book.inc})
             touch_all(self.book)
+            # Threads are found by their short rows; all are due at once, after what lies there was taken in.
+            self.book.commit(dict.fromkeys(self.book.touched, now))
             self.carrier.adopt = True
 
     # The team.
 
     def _team_changed(self, stat: Stat) -> Iterator[Candidate]:
-        signature = (stat.ino, stat.size, stat.ctime_ns)
         before = self._signatures.get(layout.TEAM)
-        self._signatures[layout.TEAM] = signature
-        if before is not None and before != signature:
+        self._note_team(stat)
+        if before != self._signatures.get(layout.TEAM):
             yield from self._reload_team()
+
+    def _note_team(self, stat: Stat | None) -> None:
+        if stat is not None:
+            self._signatures[layout.TEAM] = (stat.ino, stat.size, stat.ctime_ns)
 
     def _reload_team(self) -> Iterator[Candidate]:
         """Take the team's new rules; a file that cannot be used leaves the old ones in force."""

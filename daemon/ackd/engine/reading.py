@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import os
 import time
@@ -99,6 +100,14 @@ class View:
         if self._team is None:
             self._team = load_team(self.root)
         return self._team
+
+    @property
+    def zone(self) -> datetime.tzinfo:
+        """The team's time zone; UTC where `team.yaml` cannot be used."""
+        try:
+            return self.team.policy.zone
+        except AckdError:
+            return datetime.UTC
 
     def members(self) -> tuple[str, ...]:
         """Give the names on the roster, agents and people, without checking `team.yaml` any further.

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from ackd.engine.book import Book
+from ackd.errors import AckdError
 from ackd.fs.beneath import FileRead, Root, Stat
 from ackd.fs.stage import Stage
 from ackd.ledger import FileRow
@@ -27,6 +28,7 @@ _TITLES = {
     "too-large": "The file is too large",
     "not-a-file": "This is no regular file",
     "conflict-markers": "The file has unresolved git conflicts",
+    "bad-name": "The name of the file cannot be read",
 }
 _ENVELOPE_KEYS = frozenset({"from", "ack_id", "state", "type", "to", "action", "body", "conclusion"})
 _encode = msgspec.json.Encoder(order="sorted").encode
@@ -43,6 +45,7 @@ class Refusals:
 
     def __init__(self, root: Root, stage: Stage, book: Book) -> None:
         self._root, self._stage, self._book = root, stage, book
+        self.trouble = ""
 
     def add(
         self,
@@ -77,7 +80,8 @@ class Refusals:
 
     def add_thing(self, path: str, stat: Stat, code: str, detail: str, now: int) -> None:
         """Refuse what was not read: name, kind and size are kept, the thing itself stays where it is."""
-        problem = _problem(path, code, detail, "put a regular file of at most 1 MiB in its place")
+        fix = "rename it" if code == "bad-name" else "put a regular file of at most 1 MiB in its place"
+        problem = _problem(path, code, detail, fix)
         problem |= {"size": stat.size, "kind": stat.kind}
         self._write(path, None, problem, "", now, stat)
 
@@ -107,9 +111,14 @@ class Refusals:
         self.resolve(path, now)
         record = _record_path(self._book.node, path, sha256)
         # The record comes before its entry: after a crash between the two the same bytes are written again.
-        if data is not None:
-            self._stage.replace(f"{record}.original", data)
-        self._stage.replace(f"{record}.problem.json", _page(problem))
+        try:
+            if data is not None:
+                self._stage.replace(f"{record}.original", data)
+            self._stage.replace(f"{record}.problem.json", _page(problem))
+            self.trouble = ""
+        except (AckdError, NotADirectoryError, IsADirectoryError) as error:
+            # A link or a file where our folder should be; the verdict stands all the same, and other files go on.
+            self.trouble = f"{record} cannot be written: {error}"
         body = {"path": _safe(path), "sha256": sha256, "author": author, "problem": problem, "record": record}
         self._book.write(REFUSED, refusal_id(path), body, now)
         if stat is not None:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from ackd.engine.reading import View
 from ackd.engine.texts import in_force
 from ackd.errors import AckdError
+from ackd.fs.beneath import FileRead
+from ackd.intake.decode import Whole, decode
 from ackd.ledger import FileRow
 from ackd.protocol.conditions import assignee_state, conditions, who_owes
 from ackd.protocol.instant import iso
+from ackd.protocol.refusal import PREFIX
 from ackd.protocol.table import FINAL, UNKNOWN
 from ackd.protocol.thread import Message, Thread
+from ackd.tree import layout
 
-STEPS = {
-    "confirm": 'ackd confirm {thread} "…"',
-    "final": 'ackd final {thread} "…"',
-    "answer": 'ackd answer {thread} "…"',
-    "accept": 'ackd confirm {thread} "…"',
-    "rule": "ackd ruling {thread} dri NAME",
-}
-"""What somebody who owes a step types."""
-
+_CAP = 1024 * 1024
 _POLL_S = 0.1
 _LATE = frozenset({"overdue", "escalated"})
 
@@ -142,9 +138,77 @@ def wait_for_end(view: View, written: str, seconds: float) -> Thread:
         view.refresh()
 
 
-def next_steps(thread: str, asks: Sequence[str]) -> list[str]:
-    """Give what an agent types to pay what it owes."""
-    return list(dict.fromkeys(STEPS[ask].format(thread=thread) for ask in asks if ask in STEPS))
+def why_without_verdict(view: View, path: str, row: FileRow | None) -> tuple[str, str] | None:
+    """Say why a file has no verdict, or why the one it has is not of what it holds now.
+
+    Args:
+        view: The tree.
+        path: Relative to it.
+        row: What is known of the file, or None.
+
+    Returns:
+        A word (`no-drop`, `missing`, `pending`, `waiting`, `changed`) and a sentence; None where the verdict stands.
+    """
+    if not layout.is_drop_path(path):
+        return "no-drop", "files of this name or place are no drops: they stay as they are"
+    stat = view.root.stat(path)
+    if stat is None:
+        return None if row is not None else ("missing", "there is no such file, and none was ever taken in")
+    read = view.root.read(path, _CAP)
+    by = "the running daemon" if view.is_running else "ackd up"
+    if row is not None:
+        same = not isinstance(read, FileRead) or hashlib.sha256(read.data).hexdigest() == row.sha256
+        return None if same else ("changed", f"the file has changed since; its new content waits for {by}")
+    if isinstance(read, FileRead) and not isinstance(decode(read.data), Whole):
+        return "pending", f"it is not whole: {by} takes it when it is, or refuses it once it has rested for 30 s"
+    return "waiting", f"it waits for {by}"
+
+
+def refusal_documents(view: View) -> list[dict[str, Any]]:
+    """Give the refused files that stand, the oldest first, each with why and what to do."""
+    documents = []
+    for one in view.refusals():
+        refusal = view.book.refusal(PREFIX + one["id"])
+        if refusal is None:
+            continue
+        problem = refusal.problem
+        errors = problem.get("errors")
+        documents.append(
+            {
+                "id": one["id"],
+                "path": refusal.path,
+                "author": refusal.author or None,
+                "code": problem.get("code"),
+                "detail": problem.get("detail"),
+                "errors": errors if isinstance(errors, list) else [],
+                "fix": problem.get("fix"),
+                "record": refusal.record,
+                "ack_id": problem.get("thread"),
+                "at": iso(refusal.at),
+            }
+        )
+    return documents
+
+
+def roster_document(view: View) -> list[dict[str, Any]]:
+    """Give the roster: who is what, and how much each owes."""
+    roster = view.team.policy.roster
+    owes: dict[str, int] = {}
+    for board in view.threads():
+        for one in board["owes"]:
+            owes[one["agent"]] = owes.get(one["agent"], 0) + 1
+    return [
+        {
+            "name": member.name,
+            "type": member.type,
+            "person": member.is_person,
+            "arbiter": roster.arbiters.index(member.name) + 1 if member.name in roster.arbiters else None,
+            "home": member.home or None,
+            "channel": member.channel or None,
+            "owes": owes.get(member.name, 0),
+        }
+        for member in roster.members.values()
+    ]
 
 
 def _final(thread: Thread) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -102,6 +103,8 @@ def check_bytes(data: bytes, path: str, rel: str, team: Team | None = None) -> l
     kind = layout.kind_of(rel) or "envelope"
     if kind == "team":
         return _check_team(data, path)
+    if kind == "tech-radar":
+        return _check_radar(data, path)
     decoded = decode(data)
     if isinstance(decoded, Whole):
         return _check_document(decoded.value, data, path, rel, team)
@@ -123,16 +126,7 @@ def _check_document(document: dict[str, Any], data: bytes, path: str, rel: str, 
         kind = "delivery"
     kind = kind or "envelope"
     text = data.decode("utf-8-sig")
-    found = [
-        Finding(
-            path=path,
-            **_at(json_place(text, one.pointer)),
-            pointer=one.pointer,
-            message=f"{one.pointer or 'the whole'}: {one.expected}; found {one.found}",
-            kind=kind,
-        )
-        for one in problems(kind, document)
-    ]
+    found = _by_schema(kind, document, text, path)
     if found or kind != "envelope":
         return found
     try:
@@ -143,6 +137,30 @@ def _check_document(document: dict[str, Any], data: bytes, path: str, rel: str, 
         message = f"the sender {shown(envelope.sender)} is not on the roster of {layout.TEAM}"
         return [Finding(path=path, **_at(json_place(text, "/from")), pointer="/from", message=message, kind=kind)]
     return []
+
+
+def _by_schema(kind: str, document: Any, text: str, path: str) -> list[Finding]:
+    return [
+        Finding(
+            path=path,
+            **_at(json_place(text, one.pointer)),
+            pointer=one.pointer,
+            message=f"{one.pointer or 'the whole'}: {one.expected}; found {one.found}",
+            kind=kind,
+        )
+        for one in problems(kind, document)
+    ]
+
+
+def _check_radar(data: bytes, path: str) -> list[Finding]:
+    """Check the radar, the one document of a tree that is a list."""
+    try:
+        text = data.decode("utf-8-sig")
+        return _by_schema("tech-radar", json.loads(text), text, path)
+    except json.JSONDecodeError as error:
+        return [Finding(path=path, line=error.lineno, column=error.colno, message=error.msg, kind="tech-radar")]
+    except (UnicodeDecodeError, RecursionError):
+        return [Finding(path=path, message="it is no JSON in UTF-8", kind="tech-radar")]
 
 
 def _check_team(data: bytes, path: str) -> list[Finding]:

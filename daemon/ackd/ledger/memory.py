@@ -38,14 +38,15 @@ CREATE TABLE threads (id TEXT PRIMARY KEY, key TEXT NOT NULL, phase TEXT NOT NUL
 CREATE INDEX threads_key ON threads (key);
 CREATE INDEX threads_due ON threads (next_due) WHERE next_due IS NOT NULL;
 CREATE INDEX threads_open ON threads (updated) WHERE phase != 'final';
+CREATE INDEX threads_ended ON threads (updated, id) WHERE phase = 'final';
 CREATE INDEX threads_folder ON threads (folder);
-CREATE TABLE staged (scratch TEXT PRIMARY KEY, path TEXT NOT NULL, thread TEXT NOT NULL, body BLOB NOT NULL)
+CREATE TABLE staged (obligation TEXT PRIMARY KEY, scratch TEXT NOT NULL, path TEXT NOT NULL, thread TEXT NOT NULL, body BLOB NOT NULL)
   WITHOUT ROWID;
 CREATE TABLE inbox (path TEXT PRIMARY KEY, agent TEXT NOT NULL, thread TEXT NOT NULL, ids TEXT NOT NULL,
   sha256 TEXT NOT NULL, ino INTEGER NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, state TEXT NOT NULL)
   WITHOUT ROWID;
 CREATE INDEX inbox_thread ON inbox (thread) WHERE state = 'there';
-CREATE TABLE pages (path TEXT PRIMARY KEY, sha256 TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE pages (path TEXT PRIMARY KEY, sha256 TEXT NOT NULL, before TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE attached (path TEXT PRIMARY KEY, thread TEXT NOT NULL) WITHOUT ROWID;
 """
 
@@ -315,6 +316,12 @@ class Memory:
         rows = self._db.execute(query, (limit,))
         return [ThreadRow(**dict(zip(ThreadRow.__struct_fields__, row, strict=True))) for row in rows]
 
+    def ended(self) -> Iterator[ThreadRow]:
+        """Give the ended threads and the refusals that were put right in short, the newest first."""
+        rows = self._db.execute("SELECT * FROM threads WHERE phase = 'final' ORDER BY updated DESC, id DESC")
+        for row in rows:
+            yield ThreadRow(**dict(zip(ThreadRow.__struct_fields__, row, strict=True)))
+
     def due(self, now: int) -> list[str]:
         """Give the threads in which something has fallen due."""
         query = "SELECT id FROM threads WHERE next_due <= ? ORDER BY next_due"
@@ -324,6 +331,10 @@ class Memory:
         """Give when the next thing falls due anywhere, or None."""
         row = self._db.execute("SELECT min(next_due) FROM threads WHERE next_due IS NOT NULL").fetchone()
         return row[0] if row else None
+
+    def updated_since(self, at: int) -> list[str]:
+        """Give the threads whose last entry was written at an instant (milliseconds) or later."""
+        return [row[0] for row in self._db.execute("SELECT id FROM threads WHERE updated >= ? ORDER BY id", (at,))]
 
     def folder_taken(self, folder: str) -> str:
         """Give the thread that has a folder, or an empty string."""
@@ -335,19 +346,18 @@ class Memory:
     def stage(self, rows: Iterable[StagedRow]) -> None:
         """Record the intent to hand over staged files; an intent that is open already is an error."""
         self._db.executemany(
-            "INSERT INTO staged VALUES (?,?,?,?)",
-            [(one.scratch, one.path, one.thread, one.body) for one in rows],
+            "INSERT INTO staged VALUES (?,?,?,?,?)",
+            [(one.obligation, one.scratch, one.path, one.thread, one.body) for one in rows],
         )
 
     def staged(self) -> list[StagedRow]:
         """Give the intents without a recorded outcome."""
-        return [
-            StagedRow(scratch=a, path=b, thread=c, body=d) for a, b, c, d in self._db.execute("SELECT * FROM staged")
-        ]
+        rows = self._db.execute("SELECT * FROM staged")
+        return [StagedRow(**dict(zip(StagedRow.__struct_fields__, row, strict=True))) for row in rows]
 
-    def unstage(self, scratch: Iterable[str]) -> None:
+    def unstage(self, obligations: Iterable[str]) -> None:
         """Forget intents whose outcome is recorded."""
-        self._db.executemany("DELETE FROM staged WHERE scratch = ?", [(one,) for one in scratch])
+        self._db.executemany("DELETE FROM staged WHERE obligation = ?", [(one,) for one in obligations])
 
     def put_inbox(self, rows: Iterable[InboxRow]) -> None:
         """Remember files of ours in inboxes."""
@@ -374,14 +384,14 @@ class Memory:
 
     # Pages.
 
-    def page(self, path: str) -> str:
-        """Give the SHA-256 of a page as we wrote it last, or an empty string."""
-        row = self._db.execute("SELECT sha256 FROM pages WHERE path = ?", (path,)).fetchone()
-        return str(row[0]) if row else ""
+    def page(self, path: str) -> tuple[str, str]:
+        """Give the SHA-256 of a page as we wrote it last, or were about to, and of the one before; else empty."""
+        row = self._db.execute("SELECT sha256, before FROM pages WHERE path = ?", (path,)).fetchone()
+        return (str(row[0]), str(row[1])) if row else ("", "")
 
-    def put_pages(self, rows: Iterable[tuple[str, str]]) -> None:
-        """Remember how we wrote pages: path and SHA-256."""
-        self._db.executemany("INSERT OR REPLACE INTO pages VALUES (?,?)", list(rows))
+    def put_pages(self, rows: Iterable[tuple[str, str, str]]) -> None:
+        """Remember pages that are about to be written: path, SHA-256, and that of what lies there."""
+        self._db.executemany("INSERT OR REPLACE INTO pages VALUES (?,?,?)", list(rows))
 
 
 def _file(row: tuple[object, ...]) -> FileRow:

@@ -57,12 +57,14 @@ class StagedRow(msgspec.Struct, frozen=True, kw_only=True):
     """A delivery that is about to be renamed into place: the intent, recorded before it is done.
 
     Attributes:
-        scratch: Where the staged file lies, relative to the tree.
-        path: Where it goes.
+        obligation: The first obligation that it carries out; there is one open intent for each.
+        scratch: Name of the staged file in the scratch folder; no two intents share one.
+        path: Where it goes, or empty where it is only recorded.
         thread: Thread of the obligation.
         body: Body of the `delivered` entry that follows, as JSON.
     """
 
+    obligation: str
     scratch: str
     path: str
     thread: str

@@ -42,7 +42,8 @@ class Audience:
         return (self.thread.requester, self.sender)
 
     def _dri(self) -> Iterable[str]:
-        return (self.thread.dri,)
+        """The DRI; a broadcast has none, so that a reply of substance reaches who sent it."""
+        return (self.thread.dri or self.thread.requester,)
 
     def _new_dri(self) -> Iterable[str]:
         return (self.found.dri,)

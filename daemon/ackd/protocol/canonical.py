@@ -6,7 +6,6 @@ import hashlib
 from typing import Any
 
 import msgspec
-import rfc8785
 
 from ackd.errors import InvalidError
 
@@ -30,14 +29,24 @@ def canonical(value: Any) -> bytes:
         InvalidError: A number is not finite or outside +-(2**53 - 1), or a string has a lone surrogate.
     """
     try:
-        return _encode_sorted(value) if _is_plain(value) else bytes(rfc8785.dumps(value))
-    except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
+        return _encode_sorted(value) if _is_plain(value) else _slowly(value)
+    except UnicodeEncodeError as error:
         raise InvalidError(f"this value has no canonical form: {error}") from None
 
 
 def digest(value: Any) -> str:
     """Give the SHA-256 of the canonical bytes of a JSON value, as 64 lower-case hex digits."""
     return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def _slowly(value: Any) -> bytes:
+    # Imported here: most messages never need it, and the command line starts without it.
+    import rfc8785
+
+    try:
+        return bytes(rfc8785.dumps(value))
+    except rfc8785.CanonicalizationError as error:
+        raise InvalidError(f"this value has no canonical form: {error}") from None
 
 
 def _is_plain(value: Any) -> bool:

@@ -12,9 +12,11 @@ def mermaid() -> str:
     """Give the diagram: the phases, what leads from one to the next, and what else is taken in each."""
     lines = ["stateDiagram-v2", f"    [*] --> {UNKNOWN}"]
     for row in TABLE:
-        for phase in _phases(row):
-            if row.becomes and _is_forward(phase, row.becomes) and not _is_shadowed(row, phase):
-                lines.append(f"    {phase} --> {row.becomes}: {_who(row)}")
+        lines += [
+            f"    {phase} --> {row.becomes}: {_who(row)}"
+            for phase in _phases(row)
+            if row.becomes and _is_forward(phase, row.becomes) and not _is_shadowed(row, phase)
+        ]
     for timer in TIMERS:
         if timer.becomes:
             # A broadcast has no request: its thread ends from the phase in which it began, all others after it.

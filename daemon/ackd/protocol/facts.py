@@ -146,10 +146,10 @@ class _Finder:
             return  # An edit that turns a yes into a no is a no.
         self.found.revises = target.digest
         self.facts.add(table.REVISES)
-        final = self.thread.text_in_force(self.thread.final)
-        if final is not None and target.type == "final" and self._is_of_final(target):
+        is_of_final = self._is_of_final(target)
+        if is_of_final:
             self.facts.add(table.REVISES_FINAL)
-        if self.drop.edits and target.type == "final" and not self.policy.trust_edits:
+        if self.drop.edits and (is_of_final or target.type == "final") and not self.policy.trust_edits:
             self.facts.add(table.UNPROVEN)
 
     def _is_of_final(self, target: Message) -> bool:
@@ -238,9 +238,7 @@ class _Finder:
         if kind not in _MAY_BE_COURTESY or table.QUESTION_OPEN in facts or self.envelope.has_more_than_words:
             return
         if kind == "confirmed" and not thread.ended:
-            is_asked = self.sender in thread.duties or self.found.handoff
-            if is_asked or table.DECLINES in facts:
-                return
+            return  # A confirmed may count later, once a handoff or a new text asks its author; no-reply never rises.
         names = [member.name for member in self.policy.roster.members.values()]
         if is_courtesy(self.envelope.words, names=names):
             facts.add(table.COURTESY)
@@ -257,11 +255,11 @@ class _Finder:
         expansion = roster.expand(self.envelope.to, without=self.sender)
         others = tuple(name for name in expansion.members if name != self.sender)
         found.members, found.unknown = others, expansion.unknown
-        self._choose_dri(expansion.named, others)
-        if found.dri and found.dri not in others:
+        opens = not (thread.request and self.sender == thread.requester)
+        self._choose_dri(expansion.named, others, opens=opens)
+        if opens and found.dri and found.dri not in others:
             others = (*others, found.dri)
         found.assignees = others
-        opens = not (thread.request and self.sender == thread.requester)
         if opens and not found.nobody:
             self._lineage(others or expansion.members)
         self._deadline("")
@@ -278,7 +276,7 @@ class _Finder:
         message = self.thread.text_in_force(self.thread.request)
         return message.digest if message is not None else ""
 
-    def _choose_dri(self, named: tuple[str, ...], others: tuple[str, ...]) -> None:
+    def _choose_dri(self, named: tuple[str, ...], others: tuple[str, ...], *, opens: bool) -> None:
         found, written = self.found, self.envelope.text_of("dri")
         if written:
             member = self.policy.roster.find(written.removeprefix("@"))
@@ -296,7 +294,7 @@ class _Finder:
         candidates = [name for name in named if name != self.sender] or list(named)
         if candidates:
             found.dri = candidates[0]
-            if len(others) > 1:
+            if opens and len(others) > 1:
                 self._note(f"no dri was named: {found.dri}, the first recipient, is the DRI and writes the final")
         elif others:
             self._nobody("only groups are addressed and no dri is named")

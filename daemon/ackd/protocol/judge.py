@@ -15,7 +15,7 @@ from ackd.protocol import table
 from ackd.protocol.audience import Audience
 from ackd.protocol.drop import Drop
 from ackd.protocol.facts import Findings, find_facts, roles_of
-from ackd.protocol.ids import shown
+from ackd.protocol.ids import shown, split_suffix
 from ackd.protocol.policy import Policy
 from ackd.protocol.thread import Message, Tell, Thread
 
@@ -65,7 +65,7 @@ def judge(thread: Thread, drop: Drop, policy: Policy, parent: Callable[[str], Th
     told = audience.resolve(row, basis)
     child = None
     if row.verdict == "handed-off" and found.is_partial:
-        child = _child(thread, drop, found, sender, basis)
+        child = _child(thread, _child_number(thread, parent), found, basis)
         told = ()
     return Verdict(
         thread=thread.id + drop.suffix if row.name == "id-taken" else thread.id,
@@ -87,6 +87,8 @@ def rejudge(
     Returns:
         The stronger verdict, or None where the old one stands.
     """
+    if message.row == "which-thread":
+        return None  # Its author was asked which thread it means; growing does not tell.
     verdict = judge(thread, drop, policy, parent)
     if verdict.word in ("held", "weak", "refused", "duplicate", "kept") and not (
         message.verdict == "held" and verdict.word != "held"
@@ -173,12 +175,28 @@ def _basis(thread: Thread, drop: Drop, policy: Policy, sender: str, row: table.R
     if word in ("opened", "revision", "ruled"):
         basis["deadline_ms"] = found.deadline_ms
         basis["keeps_deadline"] = drop.envelope.type == "amend" and "deadline" not in drop.envelope.content
-    return {key: value for key, value in basis.items() if value is not None and value is not False and value not in ("", [])}
+    return {
+        key: value for key, value in basis.items() if value is not None and value is not False and value not in ("", [])
+    }
 
 
-def _child(thread: Thread, drop: Drop, found: Findings, sender: str, basis: dict[str, Any]) -> Verdict:
+def _child_number(thread: Thread, parent: Callable[[str], Thread | None]) -> int:
+    """Give the next number under which no thread is known; somebody may have asked under such an id by hand."""
+    number = len(thread.children) + 1
+    while parent(_child_id(thread, number)) is not None:
+        number += 1
+    return number
+
+
+def _child_id(thread: Thread, number: int) -> str:
+    """Give `<ack_id>.<n>`; the suffix of a thread whose id was taken stays at the end, where the grammar has it."""
+    bare, suffix = split_suffix(thread.id)
+    return f"{bare}.{number}{suffix}"
+
+
+def _child(thread: Thread, number: int, found: Findings, basis: dict[str, Any]) -> Verdict:
     """Open the thread of a partial handoff: its owner asks, its target is the DRI (C16)."""
-    child = f"{thread.id}.{len(thread.children) + 1}"
+    child = _child_id(thread, number)
     basis["child"] = child
     return Verdict(
         thread=child,
@@ -188,7 +206,7 @@ def _child(thread: Thread, drop: Drop, found: Findings, sender: str, basis: dict
         notes=found.notes,
         basis={
             **{key: basis[key] for key in ("at", "rules", "rank", "depth") if key in basis},
-            "folder": f"{thread.folder}.{len(thread.children) + 1}" if thread.folder else f"roundtable/{child}",
+            "folder": f"{thread.folder}.{number}" if thread.folder else f"roundtable/{child}",
             "assignees": [found.target],
             "dri": found.target,
             "dri_epoch": 0,

@@ -12,9 +12,9 @@ import msgspec
 
 from ackd.protocol.arrears import Arrear, Rung, ladder
 from ackd.protocol.policy import Policy, Timeouts
-from ackd.protocol.thread import Duty, Message, Question, Tell, Thread
+from ackd.protocol.thread import Done, Duty, Message, Question, Tell, Thread
 
-ASKING = frozenset({"request", "reminder", "question", "handoff", "escalation", "cancelling"})
+ASKING = frozenset({"request", "reminder", "question", "handoff", "escalation"})
 """Kinds of delivery that ask for something: their files go when it is no longer owed."""
 
 
@@ -123,8 +123,11 @@ class _Owing:
 
     def lapsed(self, message: Message, tell: Tell) -> bool:
         thread, agent = self.thread, tell.agent
-        if tell.kind in ("refusal", "collision", "final") or message.after_end or message.key == thread.ended_key:
+        if tell.kind in ("refusal", "collision", "final") or message.after_end:
             return False
+        if message.key == thread.ended_key:
+            # Who was never handed the request has nothing to stop.
+            return tell.kind == "cancelling" and not self.was_told(agent)
         if thread.ended:
             return True
         duty = thread.duties.get(agent)
@@ -224,7 +227,7 @@ class _Owing:
 
     def paused(self, agent: str, start: int) -> int | None:
         """Give how long an agent's timers stood still for its questions (C7); None while they stand still."""
-        total = 0
+        total, until = 0, start
         for question in self.thread.questions:
             if question.asker != agent:
                 continue
@@ -233,7 +236,9 @@ class _Owing:
                     return None
                 continue
             ends = [self.clock.seen(key) for key in (question.answered, question.timed_out) if key]
-            total += max(0, min(ends) - max(start, self.clock.seen(question.key)))
+            # Questions that were open at the same time stop the timers once.
+            total += max(0, min(ends) - max(until, self.clock.seen(question.key)))
+            until = max(until, min(ends))
         return total
 
     def question_id(self, question: Question) -> str:
@@ -340,12 +345,15 @@ class _Owing:
                 handoff = next((one for one in thread.handoffs if one.digest[:16] == step), None)
                 if (handoff.outcome != "pending") if handoff is not None else not owes:
                     yield name
-            elif done.kind == "escalation" and not self.still_late(name):
+            elif done.kind == "escalation" and not self.still_late(name, done):
                 yield name
 
-    def still_late(self, name: str) -> bool:
+    def still_late(self, name: str, done: Done) -> bool:
         """Whether the debt behind an escalation is unpaid and nobody has ruled since."""
         thread = self.thread
+        rulings = (thread.message(digest) for digest in thread.rulings)
+        if any(ruling is not None and ruling.stamp > done.stamp for ruling in rulings):
+            return False
         assignee, _, step = name.rsplit(":", 1)[1].partition("|")
         duty = thread.duties.get(assignee)
         if duty is None or duty.handed_to:

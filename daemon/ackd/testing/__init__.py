@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from ackd.testing.clock import ManualClock
-from ackd.testing.conversation import Conversation, Delivery
+from ackd.testing.conversation import Conversation, Delivery, told
 
-__all__ = ["Conversation", "Delivery", "ManualClock"]
+__all__ = ["Conversation", "Delivery", "ManualClock", "told"]

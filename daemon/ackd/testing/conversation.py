@@ -5,8 +5,10 @@ verdicts, deliveries and timers as entries, as a node would. No file, process or
 
     talk = Conversation(Policy(roster=make_roster([Agent(name="zoe"), Agent(name="macro")], arbiters=["zoe"])))
     talk.drop({"state": "request", "ack_id": "oil-v1", "from": "zoe", "to": "macro", "action": "Say what oil does"})
-    talk.advance(0)             # the request lies in macro's inbox
+    talk.advance()              # the request lies in macro's inbox
     talk.advance(5 * MINUTE)    # macro is reminded
+
+`say` is a shorter `drop`: `talk.say("macro", "confirmed", conclusion="Up")`.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import msgspec
 from ackd.protocol.clock import ZERO, Stamp, tick
 from ackd.protocol.drop import Drop
 from ackd.protocol.entry import DELIVERED, JUDGED, TIMER, Entry, make_entry
-from ackd.protocol.envelope import Envelope, read_envelope
+from ackd.protocol.envelope import STATES, Envelope, read_envelope
 from ackd.protocol.fold import fold
 from ackd.protocol.ids import name_key, split_suffix
 from ackd.protocol.judge import Verdict, judge, rejudge
@@ -66,6 +68,7 @@ class Conversation:
         policy: The rules in force; the attribute may be replaced while the conversation goes on.
         clock: The node's wall clock; a new one where none is given.
         node: The node's name.
+        ack_id: The thread that `say` and `thread` mean where nothing else is said.
 
     Attributes:
         policy, clock: As given.
@@ -73,8 +76,10 @@ class Conversation:
         delivered: All deliveries, in the order in which they were made.
     """
 
-    def __init__(self, policy: Policy, *, clock: ManualClock | None = None, node: str = "node-a") -> None:
-        self.policy, self.clock, self.node = policy, clock or ManualClock(), node
+    def __init__(
+        self, policy: Policy, *, clock: ManualClock | None = None, node: str = "node-a", ack_id: str = "talk-v1"
+    ) -> None:
+        self.policy, self.clock, self.node, self.ack_id = policy, clock or ManualClock(), node, ack_id
         self.entries: list[Entry] = []
         self.delivered: list[Delivery] = []
         self._seen: dict[str, int] = {}
@@ -96,13 +101,14 @@ class Conversation:
         """Ids of all threads, the oldest first."""
         return tuple(self._by_thread)
 
-    def thread(self, ack_id: str) -> Thread:
+    def thread(self, ack_id: str = "") -> Thread:
         """Give a thread as its entries tell it; an empty one where nothing is known of it."""
+        ack_id = ack_id or self.ack_id
         if ack_id not in self._folded:
             self._folded[ack_id] = fold(ack_id, self._by_thread.get(ack_id, ()))
         return self._folded[ack_id]
 
-    def owed(self, ack_id: str) -> Owed:
+    def owed(self, ack_id: str = "") -> Owed:
         """Tell what a thread owes at this moment."""
         return obligations(self.thread(ack_id), self.policy, Clock(self.clock(), self._seen.__getitem__))
 
@@ -157,6 +163,16 @@ class Conversation:
             if one is not None:
                 self._rise(one.thread)
         return verdict
+
+    def say(self, sender: str, type_: str, *, path: str = "", **words: Any) -> Verdict:
+        """Drop a message of a type, or one without a type where that is empty; the other words are its keys.
+
+        The path and what is raised are those of `drop`.
+        """
+        document = {"from": sender, "ack_id": self.ack_id, **words}
+        if type_:
+            document["state" if type_ in STATES else "type"] = type_
+        return self.drop(document, path=path)
 
     def take(self, agent: str) -> tuple[Delivery, ...]:
         """Take all files out of an agent's inbox, as the agent does that has read them."""
@@ -350,6 +366,11 @@ class Conversation:
         for path, one in list(self._inbox.items()):
             if gone.issuperset(one.deliver.ids):
                 del self._inbox[path]
+
+
+def told(verdict: Verdict) -> dict[str, str]:
+    """Give who hears of a message, and as what."""
+    return {tell.agent: tell.kind for tell in verdict.told}
 
 
 def _facts(deliver: Deliver, thread: Thread, policy: Policy, now: int) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import logging
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, cast
@@ -35,8 +36,9 @@ log = logging.getLogger(__name__)
 COOKIE_FOLDER = ".ackd"
 COOKIE = ".ackd/cookie"
 _MANY_HINTS = 50_000
-# Each watched folder of the top is one thread of watchdog's, and with watchdog 6 one inotify instance (of 128) too.
+# Each watched folder of the top is a thread of watchdog's, and with watchdog 6 an inotify instance (of 128) too.
 _MANY_FOLDERS = 40
+_WATCHDOG = "watchdog.observers"
 _CHECK_S = 1.0
 _REARM_S = 30.0
 
@@ -91,10 +93,8 @@ class WatchdogHints:
         """Begin to watch; where the system gives no watches, polling begins and `healthy` says so."""
         self._started = True
         self._remote = remote_kind(self._root.path)
-        logger = logging.getLogger("watchdog.observers")
-        logger.addHandler(self._overflow)
-        if not logger.isEnabledFor(logging.WARNING):
-            logger.setLevel(logging.WARNING)
+        _quiet_watchdog()
+        logging.getLogger(_WATCHDOG).addHandler(self._overflow)
         self._arm()
         now = time.monotonic()
         self._next_check = now + _CHECK_S
@@ -146,7 +146,7 @@ class WatchdogHints:
     def stop(self) -> None:
         """Stop watching; harmless when repeated."""
         self._started = False
-        logging.getLogger("watchdog.observers").removeHandler(self._overflow)
+        logging.getLogger(_WATCHDOG).removeHandler(self._overflow)
         self._disarm()
 
     # --- what watchdog's threads call -------------------------------------------------------------------------------
@@ -236,7 +236,9 @@ class WatchdogHints:
             return ""
         if not self._root.is_same():
             return "the tree's folder is gone or was replaced"
-        if not observer.is_alive():
+        # watchdog 7 reads the kernel's queue in a thread that it shows nowhere; without it all others wait for ever.
+        reader = getattr(observer, "_inotify_fd", None)
+        if not observer.is_alive() or (isinstance(reader, threading.Thread) and not reader.is_alive()):
             return "its thread has ended"
         dead = {emitter.watch for emitter in tuple(observer.emitters) if not emitter.is_alive()}
         names = {name for name, watch in self._watches.items() if watch in dead}
@@ -280,7 +282,7 @@ class WatchdogHints:
             self._trouble = f"the system gives no watches ({error})"
         if self._trouble:
             self._disarm()
-            if self._trouble != before:
+            if self._trouble != before:  # said once, not at each try
                 log.warning("%s: %s", self._root.path, self._trouble)
         self._lost()
 
@@ -316,7 +318,7 @@ class WatchdogHints:
             self._schedule_top(observer, name)
 
     def _watch_tops(self, changed: set[str]) -> None:
-        """Follow the coming and going of the top's folders."""
+        """Follow the coming and going of the top's folders; the hint for one covers what was in it before its watch."""
         observer = self._observer
         if observer is None or self._is_one_watch():
             return
@@ -332,7 +334,6 @@ class WatchdogHints:
             except (OSError, RuntimeError) as error:
                 self._trouble = f"the system gives no more watches ({error})"
                 self._next_rearm = time.monotonic() + _REARM_S
-        # What was laid into a new folder before its watch stood: the hint for the folder itself has the engine look.
 
     def _is_one_watch(self) -> bool:
         root = self._watches.get("")
@@ -366,8 +367,24 @@ class _OverflowHandler(logging.Handler):
         self._on_loss = lost
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take any warning of watchdog's as a loss of hints."""
-        self._on_loss()
+        """Take any warning of watchdog's as a loss of hints, but the one that ending a watch may cause."""
+        message = record.getMessage()
+        if "thread is inactive" not in message:
+            log.info("watchdog says: %s", message)
+            self._on_loss()
+
+
+def _quiet_watchdog() -> None:
+    """Let what watchdog warns of come to us, and to nobody's terminal.
+
+    watchdog 7 warns from its reading thread where folders are made quickly one in another, which is harmless; under
+    ``-W error`` that warning would end the thread.
+    """
+    logger = logging.getLogger(_WATCHDOG)
+    logger.propagate = False
+    if not logger.isEnabledFor(logging.WARNING):
+        logger.setLevel(logging.WARNING)
+    warnings.filterwarnings("ignore", message="Callback with id", category=RuntimeWarning)
 
 
 def _wanted() -> list[type[Any]]:

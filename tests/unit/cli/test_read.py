@@ -1,0 +1,241 @@
+"""The commands that read: inbox, threads, show, log, rejected, status, reply-check."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MACRO = ("--from", "macro")
+
+
+def test_an_empty_inbox_is_one_line(ackd: Any) -> None:
+    """Nothing owed and nothing new is said in one line, with exit 0."""
+    assert ackd.ok("inbox", "macro") == "macro: nothing is owed, nothing is new\n"
+    assert ackd.data("inbox", "macro") == []
+
+
+def test_the_inbox_says_what_to_type(ackd: Any) -> None:
+    """What is owed comes with its commands and the words that were asked, at most 80 columns a line of prose."""
+    ack_id = ackd.ask("--ack-id", "week-v1")
+    ackd.once()
+    said = ackd.ok("inbox", "trading")
+    assert f'ackd confirm {ack_id} "…"' in said
+    assert f'ackd final {ack_id} "…"' in said
+    assert "Plan the week" in said
+    assert max(len(one) for one in said.splitlines()) <= 80
+    (item,) = ackd.data("inbox", "TRADING")
+    assert item["asks"] == ["confirm", "final"]
+    assert item["delivery"]["envelope"]["action"] == "Plan the week"
+
+
+def test_taking_is_reading_and_not_doing(ackd: Any) -> None:
+    """--take empties the folder; what is owed is still listed, what was told is not."""
+    ack_id = ackd.ask()
+    ackd.once()
+    ackd.ok("confirm", ack_id, "On it", *MACRO)
+    ackd.once()
+    assert [item["kind"] for item in ackd.data("inbox", "zoe", "--take")] == ["confirmed"]
+    assert ackd.data("inbox", "zoe") == []
+    ackd.ok("inbox", "trading", "--take")
+    assert list((ackd.tree.path / "inbox/trading").glob("*.json")) == []
+    (owed,) = ackd.data("inbox", "trading")
+    assert (owed["kind"], owed["ack_id"], owed["path"]) == ("owed", ack_id, None)
+    assert set(owed["asks"]) == {"confirm", "final"}
+
+
+def test_what_is_owed_comes_before_what_is_told(ackd: Any) -> None:
+    """The oldest debt is first, news come after all debts."""
+    first = ackd.ask("--ack-id", "a-v1")
+    ackd.once()
+    ackd.ok("confirm", first, "On it", "--from", "macro")
+    ackd.once()
+    ackd.ok("request", "zoe", "--action", "Rule on it", "--ack-id", "b-v1", "--from", "trading")
+    ackd.once()
+    assert [bool(item["asks"]) for item in ackd.data("inbox", "zoe")] == [True, False]
+
+
+def test_an_inbox_needs_a_name_of_the_roster(ackd: Any) -> None:
+    """An unknown name is said with the command that adds it; none at all is a usage error."""
+    assert ackd.error("inbox", "lotte")[1]["hint"] == "ackd agents add lotte"
+    assert ackd.error("inbox")[0] == 2
+    assert ackd("inbox", env={"ACKD_AGENT": "macro"}).exit_code == 0
+
+
+def test_threads_are_filtered_by_state(closed: tuple[Any, str]) -> None:
+    """Each state lists its own threads; the JSON has the first four keys of show."""
+    ackd, ended = closed
+    running = ackd.ask("--ack-id", "next-v1")
+    ackd.once()
+    assert [one["ack_id"] for one in ackd.data("threads", "--state", "request")] == [running]
+    assert [one["ack_id"] for one in ackd.data("threads", "--state", "final")] == [ended]
+    assert {one["ack_id"] for one in ackd.data("threads")} == {ended, running}
+    assert ackd.data("threads", "--overdue") == []
+    assert list(ackd.data("threads")[0])[:4] == ["ack_id", "state", "conditions", "dri"]
+    said = ackd.ok("threads")
+    assert "● final" in said
+    assert "○ request" in said
+
+
+def test_show_has_the_keys_of_the_contract(closed: tuple[Any, str]) -> None:
+    """`data` has ack_id, state, conditions, dri, assignees, final, messages and deliveries."""
+    ackd, ack_id = closed
+    thread = ackd.data("show", ack_id)
+    wanted = {"ack_id", "state", "conditions", "dri", "assignees", "final", "messages", "deliveries"}
+    assert wanted <= set(thread)
+    assert (thread["state"], thread["dri"], thread["conditions"]) == ("final", "trading", [])
+    assert thread["assignees"] == {"macro": "confirmed", "trading": "confirmed"}
+    assert (thread["final"]["conclusion"], thread["final"]["from"]) == ("Cut 40 %", "trading")
+    assert all({"type", "from", "verdict", "path"} <= set(one) for one in thread["messages"])
+    assert [one["verdict"] for one in thread["messages"]] == ["opened", "confirmed", "confirmed", "closed"]
+    assert {"request", "final"} <= {one["kind"] for one in thread["deliveries"]}
+
+
+def test_show_puts_the_final_first(closed: tuple[Any, str]) -> None:
+    """As text the result stands before what was asked, and both before who said what."""
+    ackd, ack_id = closed
+    said = ackd.ok("show", ack_id)
+    assert said.index("Cut 40 %") < said.index("Plan the week") < said.index("Said")
+
+
+def test_a_thread_without_a_request_has_no_state(ackd: Any) -> None:
+    """What waits for its request is shown as held, with a state of null."""
+    ackd.tree.drop("roundtable/x/confirmed.json", {"state": "confirmed", "ack_id": "early-v1", "from": "macro"})
+    ackd.once()
+    thread = ackd.data("show", "early-v1")
+    assert (thread["state"], thread["conditions"], thread["final"]) == (None, ["held"], None)
+
+
+def test_an_unknown_thread_is_an_error(ackd: Any) -> None:
+    """It exits 1 at once, and after the time with --wait."""
+    assert ackd.error("show", "nope-v1")[0] == 1
+    assert ackd.error("show", "nope-v1", "--wait", "0.2")[0] == 1
+
+
+def test_the_log_lists_every_dropped_file(closed: tuple[Any, str]) -> None:
+    """Each file has its verdict, in the order in which they came; --jsonl has one object a line."""
+    ackd, ack_id = closed
+    verdicts = [one["verdict"] for one in ackd.data("log")]
+    assert verdicts == ["opened", "confirmed", "confirmed", "closed"]
+    lines = [json.loads(one) for one in ackd.ok("log", "--jsonl").splitlines()]
+    assert [one["path"] for one in lines] == [one["path"] for one in ackd.data("log")]
+    assert [one["verdict"] for one in ackd.data("log", "-n", "1")] == ["closed"]
+    assert f"roundtable/{ack_id}/final-trading.json" in ackd.ok("log")
+
+
+def test_a_file_is_named_from_wherever_one_stands(closed: tuple[Any, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """An absolute path, one from the working folder and one from the tree's top name the same file."""
+    ackd, ack_id = closed
+    path = f"roundtable/{ack_id}/final-trading.json"
+    monkeypatch.chdir(ackd.tree.path / "roundtable")
+    for written in (path, str(ackd.tree.path / path), f"{ack_id}/final-trading.json"):
+        assert ackd.data("log", "--file", written)["verdict"] == "closed"
+
+
+def test_a_file_without_a_verdict_says_why(ackd: Any) -> None:
+    """Waiting for the daemon, not whole, no drop, or not there: each is said; only the last exits 1."""
+    ackd.tree.request()
+    ackd.tree.drop("half.json", '{"state": "request", ')
+    assert ackd.data("log", "--file", "roundtable/week-v1/request-zoe.json")["verdict"] == "waiting"
+    assert ackd.data("log", "--file", "half.json")["verdict"] == "pending"
+    assert ackd.data("log", "--file", "PROJECT_STATUS.md")["verdict"] == "no-drop"
+    done = ackd("log", "--file", "gone.json", "--json")
+    assert done.exit_code == 1
+    assert json.loads(done.stdout)["data"]["verdict"] == "missing"
+    ackd.once()
+    path = ackd.tree.request(action="Plan it anew")
+    assert "changed since" in ackd.data("log", "--file", str(path))["because"]
+
+
+def test_refused_files_say_how_to_put_them_right(ackd: Any) -> None:
+    """Each has its reason and its fix; an id or a path gives one whole; corrected in place it is gone."""
+    assert ackd.ok("rejected") == "no file is refused\n"
+    ackd.tree.drop("a/bad.json", {"state": "request", "ack_id": "b-v1", "from": "zoe", "to": "macro"})
+    ackd.tree.drop("b/who.json", {"state": "request", "ack_id": "c-v1", "from": "lotte", "to": "macro", "action": "x"})
+    ackd.once()
+    documents = {one["path"]: one for one in ackd.data("rejected")}
+    assert documents["b/who.json"]["fix"] == "ackd agents add lotte"
+    one = ackd.data("rejected", documents["a/bad.json"]["id"])
+    assert [error["pointer"] for error in one["errors"]] == ["/action"]
+    assert "/action" in ackd.ok("rejected", "a/bad.json")
+    assert ackd.error("rejected", "nothing")[0] == 1
+    ackd.tree.drop("a/bad.json", {"state": "request", "ack_id": "b-v1", "from": "zoe", "to": "macro", "action": "x"})
+    ackd.once()
+    assert [one["path"] for one in ackd.data("rejected")] == ["b/who.json"]
+
+
+def test_status_without_a_daemon_exits_0(ackd: Any) -> None:
+    """It says that none runs, how many threads are in which state, and who owes what."""
+    ack_id = ackd.ask()
+    ackd.once()
+    status = ackd.data("status")
+    assert status["daemon"] is None
+    assert status["counts"] == {"request": 1, "confirmed": 0, "final": 0}
+    owed = [(one["agent"], one["step"], one["ack_id"]) for one in status["owes"]]
+    assert sorted(owed) == [("macro", "confirm", ack_id), ("trading", "confirm", ack_id), ("trading", "final", ack_id)]
+    said = ackd.ok("status")
+    assert "no daemon runs" in said
+    assert "○ request 1" in said
+
+
+def test_a_broken_team_file_is_said_and_ends_nothing(ackd: Any) -> None:
+    """Status and threads still answer while team.yaml cannot be used."""
+    ackd.ask()
+    ackd.once()
+    ackd.tree.drop("team.yaml", "agents: [\n")
+    assert "team.yaml" in ackd.ok("status")
+    assert len(ackd.data("threads")) == 1
+
+
+def test_reading_without_a_memory(ackd: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine that never ran the daemon, threads, files and inboxes are read from the tree."""
+    ack_id = ackd.ask()
+    ackd.once()
+    before = {name: ackd.data(*name.split()) for name in ("threads", f"show {ack_id}", "log", "inbox macro")}
+    monkeypatch.setenv("ACKD_STATE", str(tmp_path / "elsewhere"))
+    for name, said in before.items():
+        assert ackd.data(*name.split()) == said
+    assert ackd.data("status")["source"] == "tree"
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "reply"),
+    [
+        (("收到，谢谢！",), "NO_REPLY"),
+        (("> Cut 40 %",), "NO_REPLY"),
+        (("@trading please look",), "NO_REPLY"),
+        (("Why so much?",), "REPLY"),
+        (("--outgoing", "NO_REPLY"), "NO_REPLY"),
+        (("--outgoing", "thanks!"), "NO_REPLY"),
+        (("--outgoing", "The limit is 40 %"), "REPLY"),
+    ],
+)
+def test_reply_check_prints_the_word_first(ackd: Any, words: tuple[str, ...], reply: str) -> None:
+    """The first word is NO_REPLY or REPLY, and both exit 0."""
+    said = ackd.ok("reply-check", "--agent", "macro", *words)
+    assert said.split()[0] == reply
+    assert " — " in said
+    assert ackd.data("reply-check", "--agent", "macro", *words)["reply"] == reply
+
+
+def test_reply_check_reads_stdin_and_knows_the_end(closed: tuple[Any, str]) -> None:
+    """After the final, substance is answered with the note that no answer is owed."""
+    ackd, ack_id = closed
+    said = ackd.ok("reply-check", "--agent", "macro", "--ack-id", ack_id, "-", stdin="另外查一下成交额")
+    assert said.startswith("REPLY")
+    assert "new ack_id" in said
+
+
+def test_hostile_texts_cannot_steer_a_terminal(ackd: Any) -> None:
+    """Escape sequences in a dropped file reach no reading command raw, as text or as JSON."""
+    hostile = "\x1b]0;owned\x07\x9b2J\u202eevil"
+    request = {"state": "request", "ack_id": "h-v1", "from": "zoe", "to": "macro", "action": hostile}
+    ackd.tree.drop("r.json", request | {"deadline": hostile[:100]})
+    ackd.tree.drop(f"x{hostile[:4]}.json", {"state": "request", "ack_id": "bad", "from": "zoe", "note": hostile})
+    ackd.once()
+    for words in (("inbox", "macro"), ("threads",), ("show", "h-v1"), ("log",), ("rejected",), ("status",)):
+        for said in (ackd.ok(*words), ackd.ok(*words, "--json")):
+            assert not set(said) & set("\x1b\x07\x9b\u202e"), words
