@@ -1,4 +1,4 @@
-"""Kill it at any instant, start it again: nothing is lost, nothing is handed over twice (the long form: `kill_driver.py`)."""
+"""Kill it at any instant, start it again: nothing is lost, nothing handed over twice (longer: `kill_driver.py`)."""
 
 from __future__ import annotations
 
@@ -12,22 +12,11 @@ import pytest
 DRIVER = Path(__file__).with_name("kill_driver.py")
 
 
-@pytest.mark.parametrize("seed", [7])
-def test_sigkill_at_every_point_loses_and_doubles_nothing(tmp_path: Path, seed: int) -> None:
-    """Ten aims, two deaths each, while requests, answers, reminders and finals are under way."""
+@pytest.mark.parametrize("more", [["--kills", "20"], ["--kills", "10", "--lockless"]], ids=["alone", "lockless"])
+def test_sigkill_at_every_point_loses_and_doubles_nothing(tmp_path: Path, more: list[str]) -> None:
+    """While requests, answers, reminders and finals are under way; also beside a second daemon under a broken lock."""
     done = subprocess.run(
-        [
-            sys.executable,
-            DRIVER,
-            "--threads",
-            "40",
-            "--kills",
-            "20",
-            "--seed",
-            str(seed),
-            "--keep",
-            tmp_path / "campaign",
-        ],
+        [sys.executable, DRIVER, "--threads", "30", "--seed", "7", "--keep", tmp_path / "campaign", *more],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,

@@ -35,6 +35,7 @@ def random_path(dice: random.Random) -> str:
 
 
 def kinds(tree: Tree, agent: str) -> list[str]:
+    """Give the kinds of the deliveries in an inbox."""
     return [str(one["kind"]) for one in tree.inbox(agent)]
 
 

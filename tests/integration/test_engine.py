@@ -265,7 +265,7 @@ class TestEdits:
         bench.turn(31)
         assert bench.verdict("roundtable/week-v1/request-zoe.json") == "refused"
         assert bench.thread().phase == "request"
-        originals = [path for path in (tree.path / "rejected").rglob("*.original")]
+        originals = list((tree.path / "rejected").rglob("*.original"))
         assert [path.read_text() for path in originals] == ["}{ not JSON"]
 
     def test_truncation_after_acceptance_leaves_it_in_force(self, tree: Tree, bench: Bench) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ackd.engine.pages import board_row
+from ackd.engine.pages import BoardRow, board_row
 from ackd.ledger import FileRow, InboxRow, Known, Memory, StagedRow, ThreadRow
 from ackd.protocol.clock import ZERO, Stamp, receive, tick
 from ackd.protocol.entry import Entry, make_entry
@@ -21,6 +21,7 @@ from ackd.protocol.fold import extend, fold
 from ackd.protocol.ids import name_key, split_suffix
 from ackd.protocol.obligations import Clock
 from ackd.protocol.refusal import PREFIX, Refusal, fold_refusals
+from ackd.protocol.table import UNKNOWN
 from ackd.protocol.thread import Thread
 
 _MOST_THREADS = 20_000
@@ -31,12 +32,13 @@ _encode = msgspec.json.Encoder().encode
 class _Live:
     """A thread in hand: its entries, when each was seen, and the fold of them (made anew when one is added)."""
 
-    __slots__ = ("entries", "seen", "thread")
+    __slots__ = ("entries", "has_row", "seen", "thread")
 
     def __init__(self, entries: list[tuple[Entry, int]]) -> None:
         self.entries = [entry for entry, _ in entries]
         self.seen = {entry.key: read_at for entry, read_at in entries}
         self.thread: Thread | None = None
+        self.has_row = bool(entries)
 
 
 class Book:
@@ -217,6 +219,8 @@ class Book:
         staged: Iterable[StagedRow] = (),
         unstaged: Iterable[str] = (),
         inbox: Iterable[InboxRow] = (),
+        soon: Iterable[str] = (),
+        now: int = 0,
     ) -> None:
         """Commit all that was written, with one flush.
 
@@ -231,6 +235,8 @@ class Book:
         """
         memory = self.memory
         rows = [self._row(thread, due) for thread, due in next_due.items()]
+        known = [thread for thread in soon if self._hold(thread).has_row]
+        rows += [self._brief_row(thread, now) for thread in soon if not self._hold(thread).has_row]
         with memory.transaction():
             begun = self.is_new and memory.meta("incarnation")
             if begun or memory.last_number(self.node, self.inc) != self.seq - len(self._entries):
@@ -246,10 +252,13 @@ class Book:
             memory.add_chats(self._chats.items())
             memory.add_attached(self._attached.items())
             memory.put_threads(rows)
+            memory.put_due(known, now)
             memory.stage(staged)
             memory.unstage(unstaged)
             memory.put_inbox(inbox)
         self.is_new = False
+        for row in rows:
+            self._hold(row.id).has_row = True
         self._entries.clear()
         for pending in (self._files, self._known, self._identities, self._asked, self._chats, self._attached):
             pending.clear()
@@ -278,6 +287,21 @@ class Book:
             is_new = self._is_absent("key", _key(thread))
             live = self._live[thread] = _Live([] if is_new else self.memory.entries_of(thread))
         return live
+
+    def _brief_row(self, thread: str, due: int) -> ThreadRow:
+        if thread.startswith(PREFIX):
+            return self._row(thread, due)
+        folded = self.thread(thread)
+        board = BoardRow(id=thread, state=None if folded.phase == UNKNOWN else folded.phase, requester=folded.requester)
+        return ThreadRow(
+            id=thread,
+            key=_key(thread),
+            phase=folded.phase,
+            next_due=due,
+            updated=due,
+            folder=folded.folder,
+            board=_encode(board),
+        )
 
     def _row(self, thread: str, due: int | None) -> ThreadRow:
         live = self._hold(thread)

@@ -68,19 +68,25 @@ class Carrier:
         self.trouble: dict[str, str] = {}
         self.changed: dict[str, None] = {}
         self._written: dict[str, Signature] = {}
+        self._later: dict[str, None] = {}
         self._life, self._numbers = secrets.token_hex(4), itertools.count(1)
 
-    def carry_out(self, now: int) -> int:
+    def carry_out(self, now: int, *, finish: bool = True) -> int:
         """Carry out all that is owed in the touched threads; commit before and after.
 
         Args:
             now: The node's wall clock, milliseconds.
+            finish: Also look again at the threads that got deliveries: when the next thing falls due, which files may
+                go, what lists show. While there is a backlog, the next deliveries come before that.
 
         Returns:
             How many deliveries were made.
         """
         made = 0
         for _ in range(_ROUNDS):
+            if finish and self._later:
+                self._book.touched.update(self._later)
+                self._later.clear()
             if self._book.is_clean:
                 break
             made += self._round(now)
@@ -99,7 +105,8 @@ class Carrier:
         # A file goes only when what ended its purpose is kept; a crash before that finds such a thread due at once.
         due = {thread: now if thread in leaving else one.next_due for thread, one in owed.items()}
         try:
-            book.commit({thread: at for thread, at in due.items() if thread not in waits}, staged=staged)
+            at = {thread: at for thread, at in due.items() if thread not in waits}
+            book.commit(at, staged=staged, soon=waits, now=now)
         except BaseException:
             self._discard(row.scratch for row in staged)
             raise
@@ -127,17 +134,21 @@ class Carrier:
                 self._observe(body["kind"], body["agent"], row.thread, row.path)
             book.write(DELIVERED, row.thread, body, now)
         due: dict[str, int | None] = {}
-        for thread in dict.fromkeys([*(row.thread for row in staged), *leaving]):
+        for thread in dict.fromkeys([*failed, *leaving]):
             owed = self._owed(thread, now)
             if not self._take_away(thread, owed.gone, inbox):
                 failed.add(thread)
             due[thread] = now + _RETRY_MS if thread in failed else now if owed.deliver else owed.next_due
         faults.reach("done")
         book.commit(due, unstaged=[row.obligation for row in staged], inbox=inbox)
-        for thread, at in due.items():
+        for thread in due:
             self.changed[thread] = None
-            if at == now:
+            if due[thread] == now:
                 book.touched[thread] = None
+        for row in staged:
+            if row.thread not in due:
+                book.touched.pop(row.thread, None)
+                self._later[row.thread] = None
 
     def _is_handed_over(self, row: StagedRow) -> bool:
         """Rename one staged file into place; one that is gone was handed over before, unless all of scratch is gone."""

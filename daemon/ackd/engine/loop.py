@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import random
 import time
@@ -32,7 +33,7 @@ from ackd.watch.scan import scan
 
 log = logging.getLogger("ackd")
 
-GROUP = 256
+GROUP = 512
 """Files that are judged and committed at once."""
 
 _RESCAN_MS = (30_000, 60_000)
@@ -111,7 +112,8 @@ class Engine:
             for group in _grouped(self._candidates(changes, now), GROUP):
                 with self.root.holding():
                     self._admit(group)
-                    self._carry_out()
+                    # While there is more to judge, deliveries come before the tidying up that follows them.
+                    self._carry_out(finish=len(group) < GROUP)
             self.admission.overdue(self.clock(), _PATIENCE_MS)
             for thread in self.memory.due(self.clock()):
                 self.book.touched[thread] = None
@@ -123,10 +125,23 @@ class Engine:
             self._note("pages", "; ".join(list(self.publisher.trouble.values())[:3]))
             self._note("rejected", self.refusals.trouble)
             self._all_well("disk")
+            self._all_well("internal")
         except OSError as error:
             self._fail("disk", f"the tree or the state directory cannot be written: {error.strerror or error}")
         except AckdError as error:
             self._fail("tree", error.message)
+            self._reopen()
+        except Exception as error:
+            # A fault of ours must not silence the team: it is shown, and the turn is taken again (R13).
+            log.exception("internal-error")
+            self._fail("internal", f"a fault in ackd itself ({type(error).__name__}); please report it with the log")
+            self._forget()
+
+    def _reopen(self) -> None:
+        """Take up the folder that the tree's path names now, where the one before was moved or removed."""
+        if not self.root.is_same():
+            with contextlib.suppress(AckdError):
+                self.root.reopen()
 
     def start(self) -> None:
         """Take up what was left: a lost memory is rebuilt, a crash's staged files are handed over."""
@@ -259,10 +274,10 @@ class Engine:
 
     # Doing.
 
-    def _carry_out(self) -> None:
+    def _carry_out(self, *, finish: bool = True) -> None:
         now = self.clock()
         try:
-            self.deliveries += self.carrier.carry_out(now)
+            self.deliveries += self.carrier.carry_out(now, finish=finish)
         except BaseException:
             # What was committed stands, and its intents are finished first; all else is judged again from the files.
             self._forget()
@@ -308,6 +323,7 @@ class Engine:
             faults.reach("seal")
             self._sealed = last
         self._unsealed_since = None
+        self.memory.rest()
 
     def _rebuild(self, now: int, *, behind: bool) -> None:
         count, problems = rebuild(self.memory, self.exchange, self.root, self.node.name, now)
@@ -363,9 +379,13 @@ class Engine:
 
     def _saw_verdict(self, path: str, verdict: str, thread: str, because: str) -> None:
         level = logging.WARNING if verdict == "refused" else logging.INFO
+        if not log.isEnabledFor(level):
+            return
         log.log(level, verdict, extra={"path": _shown(path), "ack_id": thread, "reason": because})
 
     def _saw_delivery(self, kind: str, agent: str, thread: str, path: str) -> None:
+        if not log.isEnabledFor(logging.INFO):
+            return
         log.info("delivered", extra={"kind": kind, "agent": agent, "ack_id": thread, "path": path})
 
     def _fail(self, what: str, reason: str) -> None:

@@ -75,7 +75,7 @@ def _scrub(text: str) -> Scrubbed:
         changes = walk.changes()
     else:
         before = text[: fence.start()].strip()
-        if before.startswith(("[", '"')):
+        if before.startswith(("[", '"')) or "}" in before:
             raise _DoubtError("the code fence stands inside something else")
         info = _INFO.match(text, fence.end())
         walk = _Walk(text, info.end() if info else fence.end())
@@ -87,10 +87,10 @@ def _scrub(text: str) -> Scrubbed:
     body = clean.strip(_BLANKS)
     if not body.startswith("["):
         return Scrubbed(clean, changes)
-    opening, closing = clean.index("["), clean.rindex("]")
+    opening, closing = clean.index("["), clean.rfind("]")
     inner = clean[opening + 1 : closing]
-    if not inner.strip(_BLANKS).startswith("{"):
-        raise _DoubtError("the top level is a list that does not hold one object")
+    if walk.parts != 1 or not body.endswith("]") or not inner.strip(_BLANKS).startswith("{"):
+        raise _DoubtError("the top level is a list that does not hold exactly one object")
     return Scrubbed(clean[:opening] + " " + inner, ("the object was taken out of a list of one", *changes))
 
 
@@ -117,6 +117,10 @@ class _Walk:
     Args:
         source: The whole text.
         start: Where to begin; what stands before becomes blank.
+
+    Attributes:
+        source: The whole text.
+        parts: How many items or members the outermost bracket holds, where it holds any.
     """
 
     def __init__(self, source: str, start: int) -> None:
@@ -125,6 +129,7 @@ class _Walk:
         self._out = [_blank(source[:start])]
         self._counted = (0, 1)  # a position, and the line that it is in
         self._lines: dict[str, list[int]] = {kind: [] for kind in _SENTENCES}
+        self.parts = 1
 
     def text(self) -> str:
         """Give what was passed, without what was taken out."""
@@ -178,12 +183,14 @@ class _Walk:
                 if last == "," and before not in ("", ",", ":", "[", "{"):
                     self._out[comma[0]] = " "
                     self._lines[_COMMA].append(comma[1])
+                    self.parts -= depth == 1
                 depth -= 1
                 self._keep(at + 1)
                 if depth == 0:
                     return
             elif first == ",":
                 comma = (len(self._out), self.line(at))
+                self.parts += depth == 1
                 self._keep(at + 1)
             else:
                 plain = _PLAIN.match(text, at)
@@ -222,9 +229,10 @@ class _Walk:
         """Refuse a comment that may have swallowed a part of the object, as lost line breaks make it do."""
         if _OTHER_LINE_ENDS.search(comment):
             raise _DoubtError(f"it is not clear where a comment ends (line {line})")
-        start = self.source.rfind("\n", 0, self._at) + 1
-        if _MEMBER.search(comment) and self.source[start : self._at].strip():
-            raise _DoubtError(f"a comment may hold a part of the object (line {line})")
+        if _MEMBER.search(comment):
+            start = self.source.rfind("\n", 0, self._at) + 1
+            if self.source[start : self._at].strip():
+                raise _DoubtError(f"a comment may hold a part of the object (line {line})")
 
     def _string(self) -> None:
         at, line = self._at, self.line(self._at)
@@ -240,12 +248,30 @@ class _Walk:
         if "\r" in raw or "\n " in raw or "\n\t" in raw:
             # CR and LF are the system's, an indent may be the file's: how much of them belongs to the value?
             raise _DoubtError(f"a string goes over the end of a line, and its value is not clear (line {line})")
-        written = _RAW.sub(_escape, raw)
         # The line breaks follow the string as blanks, so that what comes after stays on its line.
-        self._out.append(written + "\n" * breaks)
-        self._lines[_BREAK] += [line] * written_breaks(raw)
-        self._lines[_TAB] += [line] * written_tabs(raw)
+        self._out.append(_RAW.sub(_escape, raw) + "\n" * breaks)
+        self._lines[_BREAK] += [line] * breaks
+        self._lines[_TAB] += [line] * raw.count("\t")
+
+
+def _escape(found: re.Match[str]) -> str:
+    """Write one raw character as an escape; a backslash and what follows it stay, also where JSON does not know it."""
+    mark = found.group()
+    return "\\t" if mark == "\t" else "\\n" if mark == "\n" else mark
 
 
 def _blank(text: str) -> str:
     return _VISIBLE.sub(" ", text)
+
+
+def _sentence(kind: str, lines: list[int]) -> str:
+    one, many = _SENTENCES[kind]
+    return f"{one if len(lines) == 1 else many.format(len(lines))} ({_places(list(dict.fromkeys(lines)))})"
+
+
+def _places(lines: list[int]) -> str:
+    if len(lines) == 1:
+        return f"line {lines[0]}"
+    shown = [str(line) for line in lines[:_SHOWN_LINES]]
+    last = f"{len(lines) - _SHOWN_LINES} more" if len(lines) > _SHOWN_LINES else shown.pop()
+    return f"lines {', '.join(shown)} and {last}"

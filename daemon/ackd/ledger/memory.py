@@ -40,8 +40,8 @@ CREATE INDEX threads_due ON threads (next_due) WHERE next_due IS NOT NULL;
 CREATE INDEX threads_open ON threads (updated) WHERE phase != 'final';
 CREATE INDEX threads_ended ON threads (updated, id) WHERE phase = 'final';
 CREATE INDEX threads_folder ON threads (folder);
-CREATE TABLE staged (obligation TEXT PRIMARY KEY, scratch TEXT NOT NULL, path TEXT NOT NULL, thread TEXT NOT NULL, body BLOB NOT NULL)
-  WITHOUT ROWID;
+CREATE TABLE staged (obligation TEXT PRIMARY KEY, scratch TEXT NOT NULL, path TEXT NOT NULL, thread TEXT NOT NULL,
+  body BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE inbox (path TEXT PRIMARY KEY, agent TEXT NOT NULL, thread TEXT NOT NULL, ids TEXT NOT NULL,
   sha256 TEXT NOT NULL, ino INTEGER NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, state TEXT NOT NULL)
   WITHOUT ROWID;
@@ -51,6 +51,7 @@ CREATE TABLE attached (path TEXT PRIMARY KEY, thread TEXT NOT NULL) WITHOUT ROWI
 """
 
 _AT_ONCE = 500
+_MOST_PAGES = 16_384  # of 4 KiB in the write-ahead log before a commit moves them; `rest` does so when there is time
 _LOOKUPS = {
     "digest": ("known", "digest", True),
     "words": ("words", "words", True),
@@ -97,6 +98,7 @@ class Memory:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.execute("PRAGMA cache_size=-65536")
+            self._db.execute(f"PRAGMA wal_autocheckpoint={_MOST_PAGES}")
             if version == 0:
                 self._db.executescript(f"BEGIN;{_TABLES}PRAGMA user_version={_SCHEMA_VERSION};COMMIT;")
         except sqlite3.OperationalError as error:
@@ -123,6 +125,10 @@ class Memory:
         except BaseException:
             self._roll_back()
             raise
+
+    def rest(self) -> None:
+        """Move the write-ahead log into the database while nothing else is to be done; harmless at any time."""
+        self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def _roll_back(self) -> None:
         # A full disk makes SQLite roll back by itself, and there may be nothing left to take back.
@@ -298,6 +304,10 @@ class Memory:
             _THREAD,
             [(one.id, one.key, one.phase, one.next_due, one.updated, one.folder, one.board) for one in rows],
         )
+
+    def put_due(self, threads: Iterable[str], due: int) -> None:
+        """Let threads that have a row fall due at an instant."""
+        self._db.executemany("UPDATE threads SET next_due = ? WHERE id = ?", [(due, thread) for thread in threads])
 
     def threads_named(self, key: str) -> list[str]:
         """Give the threads whose bare ack_id has that compared form, oldest id first."""

@@ -15,13 +15,20 @@ from ackd.protocol.entry import DELIVERED, JUDGED, TIMER, Entry
 from ackd.protocol.table import CONFIRMED, FINAL, REQUEST, UNKNOWN
 from ackd.protocol.thread import Cancelling, Done, Duty, Handoff, Message, Question, Tell, Thread
 
-_STRENGTH = {"duplicate": -1, "refused": 0, "held": 1, "weak": 2}
-_EFFECTIVE = 3
+_STRENGTH = {"duplicate": -1, "held": 1, "refused": 2, "weak": 3}
+_UNKNOWN_SENDER = 0
+_EFFECTIVE = 4
 _SILENT = frozenset({"no-reply", "duplicate", "refused"})
 
 
-def strength(verdict: str) -> int:
-    """Give how strong a verdict is: of two admissions of one message the stronger counts."""
+def strength(verdict: str, row: str = "") -> int:
+    """Give how strong a verdict is: of two admissions of one message the stronger counts.
+
+    What was held may be refused when its request comes; what was refused because nobody knew its author may be held
+    once the roster has it.
+    """
+    if row == "stranger":
+        return _UNKNOWN_SENDER
     return _STRENGTH.get(verdict, _EFFECTIVE)
 
 
@@ -95,7 +102,7 @@ def _in_order(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _strength_of(entry: Entry) -> int:
-    return strength(entry.body["verdict"])
+    return strength(entry.body["verdict"], entry.body["row"])
 
 
 def _united(entry: Entry, several: list[Entry]) -> Entry:

@@ -286,13 +286,14 @@ class Conversation:
 
     def _rise(self, ack_id: str) -> None:
         """Judge held and weak messages again until none rises; what may end a thread comes last."""
-        while True:
+        for _ in range(_MOST_ROUNDS):
             thread = self.thread(ack_id)
             waiting = [one for one in thread.messages if one.verdict in ("held", "weak") and thread.request]
             waiting.sort(key=lambda one: (one.type in _ENDING, one.stamp))
             rose = [self._rose(ack_id, one) for one in waiting]
             if not any(rose):
                 return
+        raise AssertionError("a message rises again and again")
 
     def _rose(self, ack_id: str, message: Message) -> bool:
         drop = Drop(envelope=read_envelope(message.content), path=message.path, at=int(message.basis["at"]))

@@ -1,8 +1,8 @@
-"""Front matter of Markdown files: the few forms of YAML that people write there, read with line numbers and without guessing.
+"""Front matter of Markdown files: the few forms of YAML that people write there, read with line numbers, never guessed.
 
 Read are `key: value` lines, quoted strings, comments and lists of strings, in `[a, b]` or with one `- item` a line. A
-value is always text: `2026-03-08`, `no` and `12:30` mean what stands there. Everything else (nesting, anchors, tags, texts
-over several lines) is a finding with its line, and the keys around it are read all the same.
+value is always text: `2026-03-08`, `no` and `12:30` mean what stands there. Everything else (nesting, anchors, tags,
+texts over several lines) is a finding with its line, and the keys around it are read all the same.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ MOST_FINDINGS = 50
 
 _MOST_LINES = 1_000
 _LONGEST_LINE = 8_000
-_LONGEST_TEXT = 2_000
+_LONGEST_TEXT = 700  # escaped it still fits into a line that is read
+_LONGEST_FLOW = 500
 
 _KEY = re.compile(r"([^\W_][\w$.-]{0,63}|\$schema)[ \t]*:(?:[ \t]+|$)")
 _LOOKS_LIKE_KEY = re.compile(r"[^\W_][\w.-]{0,63}[ \t]*[:：]")
@@ -123,15 +124,22 @@ def write_front_matter(values: Iterable[tuple[str, str | Sequence[str]]]) -> str
     """Write front matter that this module and every YAML reader read back as given.
 
     Args:
-        values: Keys of ours with a text or a list of texts, in the order in which they are to stand there.
+        values: Keys of ours with a text or a list of texts, in the order in which they are to stand there. Of a text
+            at most 700 characters are written.
 
     Returns:
         The lines with both `---`, without a line end after the last.
     """
-    written = [
-        f"{key}: {_scalar(value)}" if isinstance(value, str) else f"{key}: [{', '.join(map(_scalar, value))}]"
-        for key, value in values
-    ]
+    written: list[str] = []
+    for key, value in values:
+        if isinstance(value, str):
+            written.append(f"{key}: {_scalar(value)}")
+            continue
+        items = [_scalar(item) for item in value]
+        if sum(map(len, items)) < _LONGEST_FLOW:
+            written.append(f"{key}: [{', '.join(items)}]")
+        else:
+            written += [f"{key}:", *(f"  - {item}" for item in items)]
     return "\n".join(["---", *written, "---"])
 
 
@@ -287,14 +295,20 @@ class _Reader:
             match = (_DOUBLE if rest[0] == '"' else _SINGLE).match(rest)
             value = _unquoted(match) if match is not None and _is_comment(rest[match.end() :]) else None
             if value is None:
-                self._find(number, f"a quoted text that cannot be read: {shown(rest, 40)}", "one text in one pair of quotes")
+                self._find(
+                    number, f"a quoted text that cannot be read: {shown(rest, 40)}", "one text in one pair of quotes"
+                )
             return value, value is not None
         plain = _without_comment(rest)
         if plain in _NULLS:
             return None, True
         quoted = f"the value in quotes: {_quoted(plain[:40])}"
         if plain[0] in _INDICATORS and not (plain[0] in "-?:" and plain[1:2].strip()):
-            self._find(number, f"a form of YAML that is not read here: {shown(plain, 40)}", f"one text or a list of texts; or {quoted}")
+            self._find(
+                number,
+                f"a form of YAML that is not read here: {shown(plain, 40)}",
+                f"one text or a list of texts; or {quoted}",
+            )
             return None, False
         if plain[0] in _RESERVED or ": " in plain or plain.endswith(":"):
             self._find(number, f"a value that other readers of YAML refuse: {shown(plain, 40)}", quoted)

@@ -1,4 +1,4 @@
-"""What a reader sees of a Markdown page: lines without comments, code told apart from text, sections under their headings.
+"""What a reader sees of a Markdown page: lines without comments, code told from text, sections under their headings.
 
 Only what is certain line by line is read: comments, fences, `#` headings and headings underlined with `===` or `---`.
 """
@@ -16,7 +16,8 @@ _MARKS = re.compile("`+|<!--")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]|$)")
 _CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7})(?: |$)")
-_BARE = str.maketrans("", "", "*`")
+_MARKUP = re.compile(r"\\([!-/:-@\[-`{-~])|&(lt|gt|amp);|[*`]")
+_ENTITIES = {"lt": "<", "gt": ">", "amp": "&"}
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -37,7 +38,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     """A heading and the lines below it, up to the next heading of whatever level.
 
     Attributes:
-        title: Text of the heading, without emphasis; empty for what stands above the first.
+        title: Text of the heading, without escapes and emphasis; empty for what stands above the first.
         level: 1 to 6; 0 above the first heading.
         line: Number of the heading's line.
         lines: What stands below it.
@@ -102,6 +103,11 @@ def sections(lines: Sequence[Line]) -> list[Section]:
     return found
 
 
+def plain(text: str) -> str:
+    """Give a line of Markdown without its escapes, emphasis and code marks."""
+    return _MARKUP.sub(_meant, text).strip()
+
+
 def is_list_item(text: str) -> bool:
     """Tell whether a line begins with a bullet or a number."""
     return _LIST_ITEM.match(text) is not None
@@ -152,7 +158,11 @@ def _title(text: str) -> str:
     bare = text.rstrip("#")
     if bare != text and (not bare or bare[-1] in " \t"):
         text = bare
-    return text.translate(_BARE).strip(" \t_\u3000")
+    return plain(text)
+
+
+def _meant(match: re.Match[str]) -> str:
+    return match[1] or _ENTITIES.get(match[2], "")
 
 
 def _without_comments(line: str, in_comment: bool) -> tuple[str, bool]:

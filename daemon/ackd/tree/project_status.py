@@ -1,92 +1,47 @@
-"""`PROJECT_STATUS.md`, the people's page: what it says, what it asks of agents, what it rules (M7, T24). It is only read.
+"""`PROJECT_STATUS.md`, the people's page: what it says, asks of agents, and rules (M7, T24). It is read, never written.
 
-Under the heading `Requests` (请求) a line `- [ ] @trading: check the limits (by 2026-03-09)` is a request; under `Rulings`
-(裁决) a line `- <ack_id>: dri=macro` (or `extend=2h`, `cancel`, `pick=<message_id>`, `close`) is a ruling. A request is its words:
-moved, ticked, indented or bulleted otherwise it is the same one. Comments and code blocks count for nothing.
+Under the heading `Requests` (请求) a line `- [ ] @trading: check the limits (by 2026-03-09)` is a request; under
+`Rulings` (裁决) a line `- <ack_id>: dri=macro` (or `extend=2h`, `cancel`, `pick=<message_id>`, `close`) is a ruling. A
+request is its words: moved, ticked, indented or bulleted otherwise it is the same one. Comments and code blocks count
+for nothing.
 """
 
 from __future__ import annotations
 
-import datetime
 import re
 import unicodedata
+from collections.abc import Iterable
 
 import msgspec
 
 from ackd.errors import InvalidError
-from ackd.protocol.ids import clean_ack_id, clean_name, name_key, shown
-from ackd.protocol.instant import Deadline, halfwidth, parse_deadline
-from ackd.tree.front_matter import Finding, FrontMatter, iso_day, listed, read_front_matter, split_lines
+from ackd.protocol.ids import clean_name, name_key, shown
+from ackd.protocol.instant import halfwidth
+from ackd.tree.front_matter import Finding, FrontMatter, listed, read_front_matter, split_lines
 from ackd.tree.outline import Line, Section, conflict_line, is_list_item, sections, seen
+from ackd.tree.status_lines import (
+    REQUEST_FORM,
+    RULING_FORM,
+    StatusRequest,
+    StatusRuling,
+    bare_words,
+    looks_like_request,
+    read_request,
+    read_ruling,
+)
 
-REQUEST_FORM = "- [ ] @name: what is to be done (by 2026-03-09)"
-RULING_FORM = "- <ack_id>: dri=<name> | extend=<2h> | cancel | pick=<message_id> | close"
 HEALTH = ("green", "amber", "red")
 MOST_REQUESTS = 200
 """Requests, and rulings, that are read from one page."""
 
-_LONGEST_REQUEST, _LONGEST_RULING = 8_000, 1_000
-
 _WORD = re.compile(r"[^\W_]+")
+_CODE_SPAN = re.compile(r"`[^`]*`")
+# Behind a letter or digit of an address an @ names nobody. A run is longer than any name, so that its end is seen.
+_MENTION = re.compile(r"(?<![a-z0-9%])@([^\s@,:;/()\[\]{}<>\"'!?，。、：；（）]{1,200})")
 _HEADINGS = {
     "requests": frozenset({"requests", "请求", "請求"}),
     "rulings": frozenset({"rulings", "裁决", "裁決"}),
 }
-
-_BULLET = re.compile(r"[ \t\u3000]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t\u3000]+)?")
-_BOX = re.compile(r"\[(?P<mark>[ \t]{0,3}|[xX])\](?:[ \t]+|(?=@))")
-_BETWEEN_NAMES = re.compile(r"[\s,、;&+/]+")
-_AND = frozenset({"and", "和", "与", "與", "及", "跟"})
-_EMPHASIS = str.maketrans("", "", "*`")
-
-_STOPS = " \t.。!;"
-_BY = re.compile(r"(?:by|until|till|due|before|no later than|deadline)(?:[ \t]*:[ \t]*|[ \t]+)(?P<when>.+)", re.IGNORECASE)
-_BY_HEAD = re.compile(r"(?:截止|截至|期限|不晚于|最晚|最迟)(?:到|于|至|日期|时间)?[ \t]*:?[ \t]*(?P<when>.+)")
-_BY_TAIL = re.compile(r"(?:请?[在于於])?[ \t]*(?P<when>.+?)[ \t]*(?:之前|以前|前|截止|为止)")
-_SAYS_WHEN = re.compile(
-    r"[0-9今明后後周週月日天晚早午]|\b(?:today|tonight|tomorrow|noon|midnight|eod|eow|end of|next|week|weekend|month|year"
-    r"|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?)\b",
-    re.IGNORECASE,
-)
-_LONGEST_DEADLINE = 80
-
-
-class StatusRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One request on the page.
-
-    Attributes:
-        line: Number of its line.
-        names: Whom it is for, without `@`, NFC, in the order of the page; the first is the DRI.
-        text: What is to be done, without the deadline.
-        deadline_written: What stands behind `by`, as written; empty where nothing does. See `read_deadline`.
-        ticked: Its box has a mark; that changes nothing.
-        identity: Its words in one form. The same words are the same request, wherever they stand and however indented.
-    """
-
-    line: int
-    names: tuple[str, ...]
-    text: str
-    deadline_written: str = ""
-    ticked: bool = False
-    identity: str = ""
-
-
-class StatusRuling(msgspec.Struct, frozen=True, kw_only=True):
-    """One ruling on the page.
-
-    Attributes:
-        line: Number of its line.
-        ack_id: The thread.
-        ruling: dri, extend, cancel, pick or close, as in an envelope of type ruling.
-        value: The new DRI, the new deadline as written, the message_id or digest; else empty.
-        identity: Thread, ruling and value in one form.
-    """
-
-    line: int
-    ack_id: str
-    ruling: str
-    value: str = ""
-    identity: str = ""
 
 
 class ProjectStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +79,9 @@ def read_project_status(text: str) -> ProjectStatus:
     at = conflict_line(split_lines(text))
     if at is not None:
         what = "git left conflict markers in the page; nothing on it counts until they are gone"
-        return ProjectStatus(conflicted=True, findings=(Finding(at, what, "one of the two versions, without the markers"),))
+        return ProjectStatus(
+            conflicted=True, findings=(Finding(at, what, "one of the two versions, without the markers"),)
+        )
     front = read_front_matter(text)
     lines, findings = seen(front.body, front.body_line)
     found = [*front.findings, *findings]
@@ -147,20 +104,51 @@ def read_project_status(text: str) -> ProjectStatus:
     )
 
 
-def read_deadline(written: str, *, intake_ms: int, zone: datetime.tzinfo) -> Deadline:
-    """Read a deadline of the page: a day is meant to its end, everything else is read as in an envelope (C30).
+def changed_lines(before: str, after: str) -> tuple[Line, ...]:
+    """Give the lines that `after` has and `before` had nowhere, whatever their place, indent, bullet and tick.
 
     Args:
-        written: `deadline_written` of a request, or the value of a ruling `extend`.
-        intake_ms: When the line was first read; durations count from it.
-        zone: The team's zone, for days and for times without one.
+        before: The page as it was told last.
+        after: The page as it is now; where it is conflicted, nothing has changed yet.
+
+    Returns:
+        Lines without comments, blank ones left out.
     """
-    day = iso_day(written)
-    if day is None:
-        return parse_deadline(written, intake_ms=intake_ms, zone=zone)
-    found = parse_deadline(f"{day}T23:59:59", intake_ms=intake_ms, zone=zone)
-    note = f"a day is read to its end; {found.note}" if found.readable else found.note
-    return Deadline(found.at_ms, written, note, found.readable)
+    if conflict_line(split_lines(after)) is not None:
+        return ()
+    known = {bare_words(line) for line in seen(split_lines(before))[0]}
+    changed: list[Line] = []
+    for line in seen(split_lines(after))[0]:
+        words = bare_words(line)
+        if words and words not in known:
+            known.add(words)
+            changed.append(line)
+    return tuple(changed)
+
+
+def mentions(lines: Iterable[Line], names: Iterable[str]) -> tuple[str, ...]:
+    """Give those names that stand behind an `@` in the lines, in the order of the names.
+
+    `@macro`, `@Macro:`, `＠macro` and, where the writing has no blanks, `请@macro看` and `@宏观请看` name somebody; an
+    address such as zoe@example.org, code, and `@macro-2` for macro do not. Of two names the longer one is meant.
+
+    Args:
+        lines: Lines of the page.
+        names: Names of the team, of groups too.
+    """
+    by_key = {name_key(name): name for name in names}
+    lengths = sorted({len(key) for key in by_key}, reverse=True)
+    found: set[str] = set()
+    for line in lines:
+        if line.code or "@" not in halfwidth(line.text):
+            continue
+        text = name_key(_CODE_SPAN.sub(" ", line.text))
+        for match in _MENTION.finditer(text):
+            run = match[1]
+            key = next((run[:length] for length in lengths if run[:length] in by_key and _ends(run, length)), None)
+            if key is not None:
+                found.add(key)
+    return tuple(name for key, name in by_key.items() if key in found)
 
 
 def _kinds(page: list[Section]) -> list[str]:
@@ -213,28 +201,21 @@ class _Requests:
         self._too_many = False
 
     def take(self, lines: tuple[Line, ...]) -> None:
-        previous = ""  # "request" where the line above is one, so that text here would be its second half
+        follows_request = False
         for line in lines:
-            text = line.text
-            if line.code or not text.strip():
-                previous = ""
-                continue
-            item = is_list_item(text)
-            if item or _is_meant(text):
-                previous = "request" if self._item(line, "@" in halfwidth(text[:_LONGEST_REQUEST])) else ""
-            elif previous:
+            if line.code or not line.text.strip():
+                follows_request = False
+            elif is_list_item(line.text) or looks_like_request(line):
+                follows_request = self._item(line)
+            elif follows_request:
+                follows_request = False
                 what = "this line goes on with the request above, but only the first line of a request is read"
                 self._findings.append(Finding(line.number, what, "the whole request in one line"))
-                previous = ""
 
-    def _item(self, line: Line, names_somebody: bool) -> bool:
-        if len(line.text) > _LONGEST_REQUEST:
-            what = f"a line of {len(line.text)} characters is no request"
-            self._findings.append(Finding(line.number, what, f"at most {_LONGEST_REQUEST} characters"))
-            return False
-        request = _request(line)
+    def _item(self, line: Line) -> bool:
+        request = read_request(line)
         if isinstance(request, str):
-            if names_somebody or _BOX.match(halfwidth(line.text), _after_bullet(line.text)):
+            if looks_like_request(line):
                 self._findings.append(Finding(line.number, f"this is not read as a request: {request}", REQUEST_FORM))
             return False
         if request.identity in self._lines:
@@ -246,7 +227,7 @@ class _Requests:
         elif not self._too_many:
             self._too_many = True
             what = f"there are more than {MOST_REQUESTS} requests; from here on none is read"
-            self._findings.append(Finding(line.number, what, "done ones taken off the page"))
+            self._findings.append(Finding(line.number, what, "a page without the requests that are done"))
         return True
 
 
@@ -264,9 +245,9 @@ class _Rulings:
                 continue
             ruling: StatusRuling | str
             if len(self.found) >= MOST_REQUESTS:
-                ruling = f"there are more than {MOST_REQUESTS}; done ones can go"
+                ruling = f"there are more than {MOST_REQUESTS} above it"
             else:
-                ruling = _ruling(line)
+                ruling = read_ruling(line)
             if isinstance(ruling, str):
                 self._findings.append(Finding(line.number, f"this is not read as a ruling: {ruling}", RULING_FORM))
             elif ruling.identity not in self._seen:
@@ -274,129 +255,16 @@ class _Rulings:
                 self.found.append(ruling)
 
 
-def _after_bullet(text: str) -> int:
-    match = _BULLET.match(text)
-    return match.end() if match is not None else 0
+def _ends(run: str, length: int) -> bool:
+    """Tell whether a name may end there: at the end, before punctuation, or before a script that has no blanks."""
+    rest = run[length:]
+    after = rest.lstrip("._-")
+    if not after:
+        return True
+    if _has_no_blanks(after[0]):
+        return True
+    return len(after) == len(rest) and not after[0].isalnum() and unicodedata.category(after[0])[0] not in "LMN"
 
 
-def _is_meant(text: str) -> bool:
-    """Tell a line without a bullet that is written like a request all the same."""
-    start = halfwidth(text.lstrip(" \t\u3000")[:2])
-    return start.startswith(("@", "[")) or (start[:1] in "-*+" and "@" in halfwidth(text[:_LONGEST_REQUEST]))
-
-
-def _request(line: Line) -> StatusRequest | str:
-    """Read one line, or say what it lacks."""
-    text = unicodedata.normalize("NFC", line.text)
-    ascii_text = halfwidth(text)  # as long as the text itself, so that places in one are places in the other
-    if not is_list_item(text):
-        return "it is no list item"
-    box = _BOX.match(ascii_text, _after_bullet(text))
-    if box is None:
-        return "it has no box"
-    colon = ascii_text.find(":", box.end())
-    if colon < 0:
-        return "no colon stands behind the names"
-    names = _names(ascii_text[box.end() : colon])
-    if isinstance(names, str):
-        return names
-    words, deadline = _split_deadline(" ".join(text[colon + 1 :].split()))
-    if not words:
-        return "it does not say what is to be done"
-    to = " ".join("@" + name_key(name) for name in names)
-    until = f" (by {halfwidth(deadline)})" if deadline else ""
-    return StatusRequest(
-        line=line.number,
-        names=names,
-        text=words,
-        deadline_written=deadline,
-        ticked=not box["mark"].isspace() and bool(box["mark"]),
-        identity=f"{to}: {' '.join(halfwidth(words).split())}{until}",
-    )
-
-
-def _names(head: str) -> tuple[str, ...] | str:
-    """Read `@macro, @trading and @宏观`, or say what is wrong."""
-    before, *pieces = head.translate(_EMPHASIS).split("@")
-    if before.strip() or not pieces:
-        return "a name with @ has to stand directly behind the box"
-    names: dict[str, str] = {}
-    for position, piece in enumerate(pieces):
-        words = [word for word in _BETWEEN_NAMES.split(piece) if word]
-        is_last = position == len(pieces) - 1
-        if not words or any(is_last or word.lower() not in _AND for word in words[1:]):
-            return "between the box and the colon stands something else than names with @"
-        name = words[0]
-        if not is_last and piece == name and len(name) > 1 and name[-1] in _AND:
-            name = name[:-1]  # 宏观和@交易
-        try:
-            name = clean_name(name)
-        except InvalidError as error:
-            return error.message
-        names.setdefault(name_key(name), name)
-    return tuple(names.values())
-
-
-def _split_deadline(text: str) -> tuple[str, str]:
-    """Part `check the limits (by 2026-03-09)` into what is to be done and until when."""
-    bare = text.rstrip(_STOPS)
-    if not bare.endswith((")", "）")):
-        return text, ""
-    start = max(bare.rfind("("), bare.rfind("（"))
-    inner = bare[start + 1 : -1].strip()
-    if start < 0 or not 0 < len(inner) <= _LONGEST_DEADLINE:
-        return text, ""
-    plain = halfwidth(inner)
-    match = _BY.fullmatch(plain) or _BY_HEAD.fullmatch(plain) or _BY_TAIL.fullmatch(plain)
-    if match is None or not _SAYS_WHEN.search(match["when"]):
-        return text, ""
-    return bare[:start].rstrip(), inner[match.start("when") : match.end("when")].strip()
-
-
-def _ruling(line: Line) -> StatusRuling | str:
-    """Read one line, or say what is wrong with it."""
-    text = line.text.strip()
-    if len(text) > _LONGEST_RULING:
-        return f"it has more than {_LONGEST_RULING} characters"
-    if not is_list_item(text):
-        return "it is no list item"
-    rest = text[_after_bullet(text) :]
-    plain = halfwidth(rest)
-    colon = plain.find(":")
-    if colon < 0:
-        return "no colon stands behind the ack_id"
-    try:
-        ack_id = clean_ack_id(rest[:colon].strip("*` \t\u3000"))
-    except InvalidError as error:
-        return error.message
-    order = plain[colon + 1 :].strip("*` \t")
-    word, equals, value = (part.strip("*` \t") for part in order.partition("="))
-    word = word.lower()
-    if word in ("cancel", "close"):
-        problem = f"{word} takes no value" if equals else ""
-    elif word in ("dri", "extend", "pick"):
-        value, problem = _value(word, value)
-    else:
-        problem = f"{shown(word, 40)} is none of dri, extend, cancel, pick, close"
-    if problem:
-        return problem
-    key = name_key(value) if word == "dri" else value
-    identity = f"{name_key(ack_id)}: {word}={key}" if value else f"{name_key(ack_id)}: {word}"
-    return StatusRuling(line=line.number, ack_id=ack_id, ruling=word, value=value, identity=identity)
-
-
-def _value(word: str, value: str) -> tuple[str, str]:
-    """The value of a ruling in its clean form, and what is wrong with it."""
-    if not value:
-        return "", f"{word} needs a value"
-    if word == "dri":
-        try:
-            return clean_name(value.lstrip("@")), ""
-        except InvalidError as error:
-            return "", error.message
-    if word == "extend":
-        found = read_deadline(value, intake_ms=0, zone=datetime.UTC)
-        return value, "" if found.at_ms is not None else f"extend={shown(value, 40)} is {found.note}"
-    if len(value) > 200 or not value.isprintable() or " " in value:
-        return "", "pick takes one message_id or digest"
-    return value, ""
+def _has_no_blanks(character: str) -> bool:
+    return "\u2e80" <= character <= "\ud7ff" or "\u0e00" <= character <= "\u0e7f" or character >= "\U00020000"

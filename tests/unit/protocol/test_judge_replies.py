@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ackd.protocol.policy import MINUTE
+from ackd.protocol.policy import MINUTE, Agent, Policy, make_roster
 from ackd.testing import Conversation, told
 
 # Confirmed.
@@ -556,3 +556,25 @@ def test_a_bare_confirmed_that_came_before_its_handoff_rises(asked: Conversation
     assert (verdict.word, told(verdict)) == ("weak", {"radar": "notice"})
     asked.say("trading", "handoff", to="radar", reason="On leave", message_id="h1")
     assert (asked.thread().dri, asked.thread().dri_epoch) == ("radar", 1)
+
+
+def test_what_was_held_may_be_refused_when_its_request_comes(talk: Conversation) -> None:
+    """It is refused once and for all, and its author is told once."""
+    talk.say("macro", "handoff", to="zoe", reason="Back to you")
+    talk.say("zoe", "request", to="macro", action="Oil?")
+    assert [one.row for one in talk.thread().messages if one.type == "handoff"] == ["in-lineage"]
+    made = talk.advance()
+    assert sorted((one.agent, one.kind) for one in made if one.agent == "macro") == [
+        ("macro", "refusal"),
+        ("macro", "request"),
+    ]
+
+
+def test_a_strangers_reply_is_held_once_the_roster_has_it(talk: Conversation, policy: Policy) -> None:
+    """Refused as a stranger's it waits like any other's after its author was added, and counts when it may."""
+    assert talk.say("ghost", "confirmed").word == "refused"
+    members = [*policy.roster.members.values(), Agent(name="ghost")]
+    talk.policy = Policy(roster=make_roster(members, arbiters=policy.roster.arbiters))
+    assert talk.say("ghost", "confirmed").word == "held"
+    talk.say("zoe", "request", to="ghost", action="Oil?")
+    assert talk.thread().duties["ghost"].confirmed
