@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import orjson
@@ -18,13 +17,13 @@ from ackd.schema import accepts
 GROUP = 100
 
 
-def measure(drops: Path, work: Path, document: Callable[[int], bytes], count: int) -> dict[str, float]:
+def measure(drops: Path, work: Path, output: bytes, count: int) -> dict[str, float]:
     """Do the bare steps for `count` files and give microseconds a file for each step.
 
     Args:
         drops: Folder in which the files lie already.
         work: An empty folder on the same file system.
-        document: Gives the bytes of the n-th output file.
+        output: Bytes of each output file.
         count: How many files lie there.
     """
     steps: dict[str, float] = {}
@@ -65,7 +64,7 @@ def measure(drops: Path, work: Path, document: Callable[[int], bytes], count: in
     for number in range(count):
         source = f"{scratch}/{number}"
         handle = os.open(source, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        os.write(handle, document(number))
+        os.write(handle, output)
         os.close(handle)
         os.rename(source, f"{out}/{number}.json")
     done("output")

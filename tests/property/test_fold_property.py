@@ -16,7 +16,7 @@ from ackd.errors import InvalidError
 from ackd.protocol.canonical import canonical
 from ackd.protocol.clock import MAX_AHEAD_MS, ZERO, receive, tick
 from ackd.protocol.entry import Entry, parse_entry
-from ackd.protocol.fold import extend, fold
+from ackd.protocol.fold import Folding, fold
 from ackd.protocol.policy import MINUTE, Agent, Policy, make_roster
 from ackd.protocol.table import PHASES
 from ackd.protocol.thread import Thread
@@ -146,15 +146,27 @@ def _line(entry: Entry) -> bytes:
     return msgspec.json.encode({"v": 1, **fields}, order="sorted")
 
 
-@settings(max_examples=60, deadline=None)
-@given(DROPS, STEPS)
-def test_one_more_entry_is_the_same_as_folding_all(drops: list[int], steps: list[int]) -> None:
-    """Where a thread can be extended by its newest entry, nothing differs from the whole fold."""
+@settings(max_examples=80, deadline=None)
+@given(DROPS, STEPS, st.randoms(use_true_random=False), st.integers(0, 6))
+def test_a_growing_fold_is_the_same_as_folding_all(
+    drops: list[int], steps: list[int], chance: random.Random, swaps: int
+) -> None:
+    """After each entry, in order or not, with copies or not; and a thread that was given out never changes."""
     for ack_id, entries in by_thread(run(drops, steps)).items():
-        for n, entry in enumerate(entries):
-            more = extend(fold(ack_id, entries[:n]), entry)
-            if more is not None:
-                assert encode(more) == encode(fold(ack_id, entries[: n + 1]))
+        arriving = list(entries)
+        for _ in range(swaps):
+            one, other = chance.randrange(len(arriving)), chance.randrange(len(arriving))
+            arriving[one], arriving[other] = arriving[other], arriving[one]
+        arriving += chance.choices(entries, k=swaps)
+        start = chance.randrange(len(arriving))
+        folding = Folding(ack_id, arriving[:start])
+        given_out = []
+        for n in range(start, len(arriving)):
+            if chance.random() < 0.8:
+                given_out.append((folding.thread, encode(folding.thread)))
+            folding.add(arriving[n])
+            assert encode(folding.thread) == encode(fold(ack_id, arriving[: n + 1]))
+        assert all(encode(thread) == was for thread, was in given_out)
 
 
 @settings(max_examples=60, deadline=None)

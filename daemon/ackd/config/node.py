@@ -11,10 +11,12 @@ from pathlib import Path
 import msgspec
 
 from ackd.errors import InvalidError, NotAllowedError
+from ackd.fs.lock import exclusively
 from ackd.protocol.ids import clean_name
 
 CONFIG_NAME = "config.yaml"
 INDEX_NAME = "trees.json"
+LOCK_NAME = "trees.lock"
 TREE_ID_FILE = ".ackd/tree-id"
 
 
@@ -83,23 +85,30 @@ def load_node(tree: Path, *, create: bool = True) -> Node | None:
     settings = _settings()
     there = tree.stat()
     here = _Place(str(tree.resolve()), there.st_dev, there.st_ino)
-    index = _read_index(home)
-    tree_id, notes = _identify(tree, here, index)
-    if not tree_id:
-        if not create:
-            return None
-        tree_id = secrets.token_hex(8)
-    state = home / tree_id
     if create:
-        _make_private(state)
-        if index.get(tree_id) != here:
-            _write_index(home, {**index, tree_id: here})
-        _write_id(tree, tree_id)
-    elif not state.is_dir():
-        return None
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with exclusively(home / LOCK_NAME):
+            tree_id, notes = _settle(tree, here, home)
+    else:
+        tree_id, notes = _identify(tree, here, _read_index(home))
+        if not tree_id or not (home / tree_id).is_dir():
+            return None
+    state = home / tree_id
     return Node(
         name=settings["node"], tree_id=tree_id, state=state, durability=settings["durability"], notes=tuple(notes)
     )
+
+
+def _settle(tree: Path, here: _Place, home: Path) -> tuple[str, list[str]]:
+    """Give the tree's id, made and written down where it has none; for one process at a time."""
+    index = _read_index(home)
+    tree_id, notes = _identify(tree, here, index)
+    tree_id = tree_id or secrets.token_hex(8)
+    _make_private(home / tree_id)
+    if index.get(tree_id) != here:
+        _write_index(home, {**index, tree_id: here})
+    _write_id(tree, tree_id)
+    return tree_id, notes
 
 
 def _identify(tree: Path, here: _Place, index: dict[str, _Place]) -> tuple[str, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -12,7 +13,7 @@ import msgspec
 from ackd.engine.book import Book
 from ackd.engine.judging import ENDING, Judging, Ready
 from ackd.engine.refusals import Refusals
-from ackd.errors import InvalidError
+from ackd.errors import AckdError, InvalidError
 from ackd.fs import faults
 from ackd.fs.beneath import FileRead, NotRegular, Root, Stat, TooLarge, Unreadable, Vanished
 from ackd.intake.decode import Bad, Conflict, Open, decode
@@ -23,6 +24,8 @@ from ackd.protocol.policy import Policy
 from ackd.protocol.table import VERDICTS
 from ackd.schema import accepts, problems
 from ackd.tree import layout
+
+log = logging.getLogger("ackd")
 
 CAP = 1024 * 1024
 """The largest envelope, in bytes."""
@@ -90,7 +93,16 @@ class Admission:
         ready, self._ready = sorted(self._ready, key=_rank), []
         self._judging.prefetch(ready)
         for one in ready:
-            self._judging.judge(one, now)
+            try:
+                self._judging.judge(one, now)
+            except (AckdError, OSError):
+                raise
+            except Exception as error:
+                # A fault of ours in one file must not stop all others: the file is refused, and says so (R13).
+                log.exception("internal-error", extra={"path": one.row.path})
+                detail = f"ackd itself failed on it ({type(error).__name__}); please report it with the daemon's log"
+                self._refusals.add_data(one.row, one.data, "internal-error", detail, now)
+                self._observe(one.row.path, "refused", "", detail)
 
     def _take(self, candidate: Candidate, now: int, again: bool) -> None:
         path, stat = candidate.path, candidate.stat

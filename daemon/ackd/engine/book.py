@@ -17,7 +17,7 @@ from ackd.engine.pages import BoardRow, board_row
 from ackd.ledger import FileRow, InboxRow, Known, Memory, StagedRow, ThreadRow
 from ackd.protocol.clock import ZERO, Stamp, receive, tick
 from ackd.protocol.entry import Entry, make_entry
-from ackd.protocol.fold import extend, fold
+from ackd.protocol.fold import Folding
 from ackd.protocol.ids import name_key, split_suffix
 from ackd.protocol.obligations import Clock
 from ackd.protocol.refusal import PREFIX, Refusal, fold_refusals
@@ -30,14 +30,14 @@ _encode = msgspec.json.Encoder().encode
 
 
 class _Live:
-    """A thread in hand: its entries, when each was seen, and the fold of them (made anew when one is added)."""
+    """A thread in hand: its entries, when each was seen, and the fold of them, which grows with them."""
 
-    __slots__ = ("entries", "has_row", "seen", "thread")
+    __slots__ = ("entries", "folding", "has_row", "seen")
 
     def __init__(self, entries: list[tuple[Entry, int]]) -> None:
         self.entries = [entry for entry, _ in entries]
         self.seen = {entry.key: read_at for entry, read_at in entries}
-        self.thread: Thread | None = None
+        self.folding: Folding | None = None
         self.has_row = bool(entries)
 
 
@@ -94,7 +94,8 @@ class Book:
         live = self._hold(thread)
         live.entries.append(entry)
         live.seen[entry.key] = at
-        live.thread = extend(live.thread, entry) if live.thread is not None else None
+        if live.folding is not None:
+            live.folding.add(entry)
         self._keys.setdefault(_key(thread), {})[thread] = None
         self.touched[thread] = None
         return entry
@@ -144,11 +145,12 @@ class Book:
         live = self._hold(thread)
         if not live.entries:
             return Thread(id=thread)
-        if live.thread is None:
-            live.thread = fold(thread, live.entries)
-            if live.thread.folder:
-                self._folders[live.thread.folder] = thread
-        return live.thread
+        if live.folding is None:
+            live.folding = Folding(thread, live.entries)
+        folded = live.folding.thread
+        if folded.folder:
+            self._folders[folded.folder] = thread
+        return folded
 
     def refusal(self, ledger: str) -> Refusal | None:
         """Give the refusal of the file that a ledger of refusals is about."""
@@ -229,6 +231,9 @@ class Book:
             staged: Deliveries that will now be renamed into place.
             unstaged: Obligations whose intents have their outcome among the entries, or none.
             inbox: Files of ours in inboxes.
+            soon: Threads whose short rows follow in this turn: only that they are due `now` is kept, so that a crash
+                before that leaves them to the next start.
+            now: The node's wall clock, milliseconds.
 
         Raises:
             OSError: Nothing was committed: the disk is full, or a second daemon writes in this memory.

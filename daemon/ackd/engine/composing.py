@@ -18,8 +18,8 @@ from ackd.protocol.ids import clean_ack_id, clean_name, name_key, shown
 from ackd.protocol.thread import Message, Thread
 from ackd.tree import layout
 
-_SLUG_CHARACTERS = 24
-_SLUG_BYTES = 48
+_SLUG_CHARACTERS = 32
+_SLUG_BYTES = 64
 _OPENING = frozenset({"request", "broadcast"})
 _WORDS_OF = {"request": "action", "final": "conclusion", "confirmed": "conclusion", "clarify": "question"}
 

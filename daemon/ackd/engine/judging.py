@@ -1,4 +1,4 @@
-"""Judging what was taken in: find the thread, find out the circumstances, judge, record, and judge again what waited."""
+"""Judging what was taken in: thread, circumstances, verdict, record; and judging again what waited for it."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ ENDING = frozenset({"final", "cancel", "ruling"})
 
 _WEAK = frozenset({"held", "weak"})
 _ROUNDS = 8
+_MOST_SHAPES = 10_000
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +62,7 @@ class Judging:
 
     def __init__(self, book: Book, refusals: Refusals, policy: Callable[[], Policy], settle: Settle) -> None:
         self._book, self._refusals, self._policy, self._settle = book, refusals, policy, settle
+        self._shapes: dict[str, tuple[object, ...]] = {}
 
     def prefetch(self, group: Sequence[Ready]) -> None:
         """Find out with a few queries what is new about a whole group."""
@@ -110,6 +112,8 @@ class Judging:
             code = "unknown-sender" if verdict.row == "stranger" else verdict.row
             self._refusals.add_judged(row.path, ready.data, code, verdict, sender, now)
         self._rise(verdict.thread, now)
+        if verdict.child is not None:
+            self._rise(verdict.child.thread, now)
 
     def _may_judge_again(self, known: Known, sender: str) -> bool:
         """A stranger's message is judged again once the roster has its author."""
@@ -206,14 +210,19 @@ class Judging:
                 self._refusals.resolve(path, now)
 
     def _rise(self, thread_id: str, now: int) -> None:
-        """Judge held and weak messages again, since their thread has grown; finals last."""
-        for _ in range(8):
+        """Judge held and weak messages again, where their thread has grown so that they can rise; finals last."""
+        for _ in range(_ROUNDS):
             thread = self._book.thread(thread_id)
             waiting = [message for message in thread.messages if message.verdict in _WEAK]
-            if not waiting or not thread.request:
+            shape = _shape(thread)
+            if not waiting or not thread.request or self._shapes.get(thread_id) == shape:
                 return
+            if len(self._shapes) >= _MOST_SHAPES:
+                self._shapes.clear()
+            self._shapes[thread_id] = shape
             waiting.sort(key=lambda message: (message.type in ENDING, message.stamp))
-            if not any(self._rejudged(thread, message, now) for message in waiting):
+            # Every one of them, not the first that rises: what waits together is judged together.
+            if not sum(self._rejudged(thread, message, now) for message in waiting):
                 return
 
     def _rejudged(self, thread: Thread, message: Message, now: int) -> bool:
@@ -228,6 +237,16 @@ class Judging:
             changed = msgspec.structs.replace(row, verdict=verdict.word, because=verdict.because)
             self._book.put_file(changed)
         return True
+
+
+def _shape(thread: Thread) -> tuple[object, ...]:
+    """Give what the weak verdicts of a thread depend on: roles, questions, handoffs, its beginning and its end."""
+    return (
+        *(thread.request, thread.dri, thread.dri_epoch, thread.ended_by, tuple(thread.duties)),
+        tuple((question.digest, question.answered) for question in thread.questions),
+        tuple((handoff.digest, handoff.outcome) for handoff in thread.handoffs),
+        sum(message.verdict in _WEAK for message in thread.messages),
+    )
 
 
 class _Taken:

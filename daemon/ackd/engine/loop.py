@@ -200,7 +200,7 @@ class Engine:
             self._reload = False
             yield from self._reload_team()
         if changes.rescan or now >= self._rescan_at or (self._retry_at is not None and now >= self._retry_at):
-            self._rescan_at = now + random.randint(*_RESCAN_MS)
+            self._rescan_at = now + random.randint(*_RESCAN_MS)  # noqa: S311 - jitter, no secret
             self._retry_at = None
             self._hinted.clear()
             yield from self._scan_all()

@@ -63,7 +63,7 @@ def _index(memory: Memory, entries: list[Entry], root: Root) -> None:
 def _index_message(memory: Memory, thread: str, body: dict[str, Any]) -> None:
     digest = body["digest"]
     before = memory.known((digest,)).get(digest)
-    if before is None or strength(before.verdict) < strength(body["verdict"]):
+    if before is None or strength(before.verdict, before.row) < strength(body["verdict"], body["row"]):
         memory.add_known([(digest, Known(thread, body["verdict"], body["row"], body["path"]))])
     if body["identity"] != digest:
         memory.add_identities([(body["identity"], digest)])

@@ -27,6 +27,7 @@ _TITLES = {
     "incomplete": "The file ends before the envelope does",
     "too-large": "The file is too large",
     "not-a-file": "This is no regular file",
+    "internal-error": "ackd failed on the file",
     "conflict-markers": "The file has unresolved git conflicts",
     "bad-name": "The name of the file cannot be read",
 }
@@ -92,6 +93,13 @@ class Refusals:
         problem |= {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data), "from": sender}
         problem["thread"] = verdict.thread
         self._write(path, data, problem, "", now, None)
+
+    def add_data(self, row: FileRow, data: bytes, code: str, detail: str, now: int) -> None:
+        """Refuse a file whose envelope is valid and yet cannot be judged."""
+        problem = _problem(row.path, code, detail, "")
+        problem |= {"sha256": row.sha256, "size": len(data)}
+        self._write(row.path, data, problem, "", now, None)
+        self._book.put_file(msgspec.structs.replace(row, verdict="refused", because=detail))
 
     def resolve(self, path: str, now: int) -> None:
         """Take a refusal back: the file was put right, or judged again; its record goes."""

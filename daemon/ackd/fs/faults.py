@@ -1,4 +1,4 @@
-"""Fault points: named places where a test lets the process die, to prove that nothing is lost and nothing is done twice.
+"""Fault points: named places where a test lets the process die, to prove that nothing is lost or done twice.
 
 Nothing happens at a point unless the environment names it when the process starts:
 `ACKD_FAULT=<point>:<n>` kills the process with SIGKILL when it comes to that point for the n-th time.

@@ -7,9 +7,11 @@ Who holds it is written into it, for people.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -108,6 +110,21 @@ class DaemonLock:
         os.ftruncate(file.fileno(), 0)
         os.pwrite(file.fileno(), msgspec.json.encode(Holder(os.getpid(), socket.gethostname(), self._tree)), 0)
         return True
+
+
+@contextlib.contextmanager
+def exclusively(path: Path) -> Iterator[None]:
+    """Hold a lock file while something short is read and written again; waits for whoever has it.
+
+    Raises:
+        OSError: The lock file cannot be opened.
+    """
+    import portalocker
+
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "r+b", buffering=0) as file:
+        portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE)
+        yield
 
 
 def who_holds(path: Path) -> Holder | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ackd.protocol.table import FINAL, PHASES, TABLE, TIMERS, UNKNOWN, Row
+from ackd.protocol.table import BARE, CONFIRMED, FINAL, PHASES, TABLE, TIMERS, UNKNOWN, Row
 
 _NO_CHANGE = frozenset({"refused", "duplicate", "kept", "collision", "no-reply"})
 """Verdicts that leave a thread as it is; the picture leaves them out."""
@@ -19,23 +19,26 @@ def mermaid() -> str:
         ]
     for timer in TIMERS:
         if timer.becomes:
-            # A broadcast has no request: its thread ends from the phase in which it began, all others after it.
+            # Nothing is waited for before the request, and nobody confirms a broadcast.
+            left_out = (UNKNOWN, CONFIRMED) if timer.name == "broadcast" else (UNKNOWN,)
             lines += [
                 f"    {phase} --> {timer.becomes}: {timer.name} time is over"
                 for phase in PHASES
-                if _is_forward(phase, timer.becomes) and (phase == UNKNOWN) == (timer.name == "broadcast")
+                if _is_forward(phase, timer.becomes) and phase not in left_out
             ]
     for phase in PHASES:
         words = dict.fromkeys(row.verdict for row in TABLE if _stays(row, phase))
         if words:
             lines.append(f"    {phase} --> {phase}: {', '.join(words)}")
     lines.append(f"    {FINAL} --> [*]")
-    return "\n".join(lines) + "\n"
+    return "\n".join(dict.fromkeys(lines)) + "\n"
 
 
 def _who(row: Row) -> str:
     types, roles = _in_order(row.types), _in_order(row.roles)
-    return f"{types} by {roles}" if roles else types
+    who = f"{types} by {roles}" if roles else types
+    needs = row.needs - {BARE}  # with few words or many, it is confirmed
+    return f"{who} ({_in_order(needs)})" if needs else who
 
 
 def _in_order(words: frozenset[str]) -> str:
@@ -55,6 +58,7 @@ def _is_shadowed(row: Row, phase: str) -> bool:
     for other in TABLE[: TABLE.index(row)]:
         covers = not other.roles and not other.needs and (not other.types or row.types <= other.types)
         same = other.becomes == row.becomes and other.types == row.types and other.roles == row.roles
+        same = same and (not other.needs or other.needs == row.needs)
         if phase in _phases(other) and row.types and (covers or same):
             return True
     return False

@@ -104,11 +104,14 @@ def read_envelope(content: dict[str, Any]) -> Envelope:
     to = _recipients(content.get("to"))
     core = {key: value for key, value in content.items() if key not in NOT_CONTENT}
     core.pop("state", None)
-    core["type"] = kind
-    if to:
-        core["to"] = list(to)
-    content_digest = digest(core)
     written = content.get("ack_id")
+    # Names count as they are compared: "Macro" who says it again is macro.
+    core |= {"type": kind, "from": name_key(sender)}
+    if to:
+        core["to"] = [name_key(name) for name in to]
+    if isinstance(written, str):
+        core["ack_id"] = name_key(written)
+    content_digest = digest(core)
     if isinstance(written, str) and written:
         ack_id = clean_ack_id(written)
     elif kind == "broadcast":

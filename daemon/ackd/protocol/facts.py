@@ -132,6 +132,10 @@ class _Finder:
             (len(drop.retries) >= 2, table.SECOND_RETRY),
         )
         self.facts.update(fact for holds, fact in pairs if holds)
+        if self.thread.requester and self.thread.requester == self.thread.dri:
+            self.facts.add(table.OWN_THREAD)
+        if self.thread.cancelling is not None:
+            self.facts.add(table.CANCELLING)
         self.revision()
         self.depth()
 
@@ -144,6 +148,8 @@ class _Finder:
         declines = self._declines()
         if declines and target.type not in ("decline", "final"):
             return  # An edit that turns a yes into a no is a no.
+        if self.envelope.type not in ("amend", self._type_of_first(target)):
+            return  # A final that names its own confirmed in `supersedes` is a final.
         self.found.revises = target.digest
         self.facts.add(table.REVISES)
         is_of_final = self._is_of_final(target)
@@ -151,6 +157,15 @@ class _Finder:
             self.facts.add(table.REVISES_FINAL)
         if self.drop.edits and (is_of_final or target.type == "final") and not self.policy.trust_edits:
             self.facts.add(table.UNPROVEN)
+
+    def _type_of_first(self, target: Message) -> str:
+        """Give the type of the message that a chain of amends began with."""
+        message: Message | None = target
+        for _ in self.thread.messages:
+            if message is None or message.type != "amend":
+                break
+            message = self.thread.message(message.basis.get("revises", ""))
+        return message.type if message is not None else target.type
 
     def _is_of_final(self, target: Message) -> bool:
         """Tell whether a message is the final in force or one of the texts that it went through."""
@@ -366,6 +381,8 @@ class _Finder:
                 return
             found.pick = chosen.digest
             self.facts.add(table.PICKS)
+        if kind in ("cancel", "close", "pick"):
+            self.facts.add(table.RULES_THE_END)
 
     def _nobody_rules(self, why: str) -> None:
         """A ruling that cannot be carried out changes nothing; it falls through to the last rows."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ackd.protocol.clock import Stamp
 from ackd.protocol.entry import DELIVERED, JUDGED, TIMER, Entry
 from ackd.protocol.table import CONFIRMED, FINAL, REQUEST, UNKNOWN
 from ackd.protocol.thread import Cancelling, Done, Duty, Handoff, Message, Question, Tell, Thread
@@ -42,28 +43,67 @@ def fold(thread_id: str, entries: Iterable[Entry]) -> Thread:
     Returns:
         The thread; equal for equal sets of entries.
     """
-    merge = _Merge(thread_id)
-    for entry in _in_order(entries):
-        if entry.kind == JUDGED:
-            merge.judged(entry)
-        elif entry.kind == DELIVERED:
-            merge.delivered(entry)
-        elif entry.kind == TIMER:
-            merge.timer(entry)
-    return merge.result()
+    return Folding(thread_id, entries).thread
 
 
-def extend(thread: Thread, entry: Entry) -> Thread | None:
-    """Merge one more entry that is later than all others, without folding them again.
+class Folding:
+    """A fold that grows: the thread of all entries so far.
 
-    Returns:
-        The same thread as folding all of them, or None for a kind of entry that needs the whole fold.
+    An entry that is later than all others, and no second admission of a message, is merged into what is there; any
+    other makes the fold begin anew. Either way the thread is the same as that of `fold` over all of them.
+
+    Args:
+        thread_id: The thread's id.
+        entries: Entries to begin with, in any order, with any number of copies.
     """
-    if entry.kind != DELIVERED:
-        return None
-    done = _done(entry)
-    new = {one: done for one in entry.body["ids"] if one not in thread.done}
-    return replace(thread, done={**thread.done, **new})
+
+    def __init__(self, thread_id: str, entries: Iterable[Entry] = ()) -> None:
+        self._id = thread_id
+        self._entries = {entry.key: entry for entry in entries}
+        self._merge: _Merge | None = None
+        self._last: Entry | None = None
+        self._thread: Thread | None = None
+
+    @property
+    def thread(self) -> Thread:
+        """The thread of all entries so far."""
+        if self._thread is None:
+            if self._merge is None:
+                self._begin()
+            assert self._merge is not None
+            self._thread = self._merge.result()
+        return self._thread
+
+    def add(self, entry: Entry) -> None:
+        """Merge one more entry."""
+        if entry.key in self._entries:
+            return
+        self._entries[entry.key] = entry
+        merge, last, thread = self._merge, self._last, self._thread
+        if merge is None:
+            self._thread = None
+            return
+        is_again = entry.kind == JUDGED and entry.body["digest"] in merge.messages
+        if is_again or (last is not None and entry.order <= last.order):
+            self._merge = self._thread = None
+            return
+        self._last = entry
+        merge.add(entry)
+        if entry.kind == DELIVERED and thread is not None:
+            self._thread = replace(thread, done=dict(merge.done))
+        else:
+            self._thread = None
+
+    def _begin(self) -> None:
+        self._merge = _Merge(self._id)
+        ordered = _in_order(self._entries.values())
+        for entry in ordered:
+            self._merge.add(entry)
+        self._last = max(self._entries.values(), key=_order_of, default=None)
+
+
+def _order_of(entry: Entry) -> tuple[Stamp, str, str, int]:
+    return entry.order
 
 
 def _done(entry: Entry) -> Done:
@@ -80,8 +120,8 @@ def _done(entry: Entry) -> Done:
 
 
 def _in_order(entries: Iterable[Entry]) -> list[Entry]:
-    """Give each entry once, in the total order; of several admissions of one message only the one that counts."""
-    unique = sorted({entry.key: entry for entry in entries}.values(), key=lambda entry: entry.order)
+    """Give the entries, in the total order; of several admissions of one message only the one that counts."""
+    unique = sorted(entries, key=_order_of)
     if sum(entry.kind == JUDGED for entry in unique) < 2:
         return unique
     admissions: dict[str, list[Entry]] = {}
@@ -137,6 +177,14 @@ class _Merge:
         self.opening: dict[str, Any] = {}
         self.is_confirmed = False
         self.position = 0
+
+    def add(self, entry: Entry) -> None:
+        if entry.kind == JUDGED:
+            self.judged(entry)
+        elif entry.kind == DELIVERED:
+            self.delivered(entry)
+        elif entry.kind == TIMER:
+            self.timer(entry)
 
     def judged(self, entry: Entry) -> None:
         body = entry.body
@@ -338,7 +386,7 @@ class _Merge:
             dri_epoch=dri.epoch if dri else 0,
             dri_start=dri.start if dri else "",
             dri_by_ruling=dri is not None and dri.rank >= 0,
-            duties=self.duties,
+            duties=dict(self.duties),
             unknown=tuple(self.unknown),
             deadline_ms=extension.message.basis.get("deadline_ms") if extension else self.deadline(),
             extensions=len(extended),
@@ -356,9 +404,9 @@ class _Merge:
             rulings=tuple(ruling.message.digest for ruling in self.rulings),
             is_broadcast=self.request is not None and self.request.verdict == "broadcast",
             messages=tuple(self.messages.values()),
-            done=self.done,
-            timers=self.timers,
-            signs=self.signs,
+            done=dict(self.done),
+            timers=dict(self.timers),
+            signs=dict(self.signs),
             children=tuple(self.children),
         )
 

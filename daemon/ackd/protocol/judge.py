@@ -150,8 +150,6 @@ def _basis(thread: Thread, drop: Drop, policy: Policy, sender: str, row: table.R
         basis["added"] = [name for name in found.assignees if name not in thread.duties]
     elif word == "confirmed":
         basis["by_dri"] = sender == thread.dri
-        if sender == thread.dri and thread.cancelling is not None:
-            basis["ends"] = "cancel"
     elif word == "accepted":
         basis["accepts"] = found.handoff
         moves = found.handoff_owner == thread.dri
@@ -162,8 +160,6 @@ def _basis(thread: Thread, drop: Drop, policy: Policy, sender: str, row: table.R
         basis["answers"] = list(found.answers)
     elif word == "handed-off":
         basis["target"] = found.target
-    elif word == "cancelling" and thread.requester == thread.dri:
-        basis["ends"] = "cancel"
     elif word == "ruled":
         basis["ruling"] = found.ruling
         if found.ruling == "dri":
@@ -172,6 +168,8 @@ def _basis(thread: Thread, drop: Drop, policy: Policy, sender: str, row: table.R
             basis["pick"] = found.pick
     elif word == "broadcast":
         basis["folder"] = drop.folder
+    if word in ("confirmed", "cancelling") and row.becomes == table.FINAL:
+        basis["ends"] = "cancel"
     if word in ("opened", "revision", "ruled"):
         basis["deadline_ms"] = found.deadline_ms
         basis["keeps_deadline"] = drop.envelope.type == "amend" and "deadline" not in drop.envelope.content

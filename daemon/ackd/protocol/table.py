@@ -49,10 +49,13 @@ QUESTION_OPEN = "question-open"  # a question that this author may answer is ope
 ASKED_ARBITER = "asked-arbiter"  # an escalation was sent to it, and it owes nothing else here
 DECLINES = "declines"  # a decline, also as a rejected confirmed or final of an assignee who is not the DRI
 PICKS = "picks"
+RULES_THE_END = "rules-the-end"  # a ruling that cancels, closes or picks
+CANCELLING = "cancelling"  # a cancel waits for the DRI
+OWN_THREAD = "own-thread"  # the requester is the DRI: nobody else has to be waited for
 FACTS = frozenset(
     {RESTATED, AWAITED, SAME_IDENTITY, CONFLICT_COPY, UNPROVEN, WHICH_THREAD, COURTESY, CHAT_THREAD_TAKEN}
     | {SECOND_RETRY, TOO_DEEP, IN_LINEAGE, NOBODY, SAME_REQUESTER, REVISES, REVISES_FINAL, BARE, QUESTION_OPEN}
-    | {ASKED_ARBITER, DECLINES, PICKS}
+    | {ASKED_ARBITER, DECLINES, PICKS, RULES_THE_END, OWN_THREAD, CANCELLING}
 )
 
 # Verdict words (stable: scripts rely on them).
@@ -177,6 +180,8 @@ TABLE: tuple[Row, ...] = (
          told="requester:declined"),
     _row("accepts-handoff", "confirmed", "target", BEFORE_THE_END, verdict="accepted",
          told="old-owner:accepted requester:accepted"),
+    _row("agrees-to-cancel", "confirmed", "dri", BEFORE_THE_END, needs="cancelling", verdict="confirmed",
+         told="requester:confirmed", becomes=FINAL),
     _row("confirms-bare", "confirmed", "assignee", BEFORE_THE_END, needs="bare", verdict="confirmed",
          becomes=CONFIRMED),
     _row("confirms", "confirmed", "assignee", BEFORE_THE_END, verdict="confirmed",
@@ -202,12 +207,17 @@ TABLE: tuple[Row, ...] = (
     _row("second-final", "final", "dri", FINAL, verdict="flagged", told="author:notice",
          because="thread {ack_id} has a final; if this one is to replace it, drop an amend with "
                  "\"supersedes\": \"{final}\""),
+    _row("cancels-at-once", "cancel", "requester person", BEFORE_THE_END, needs="own-thread", verdict="cancelling",
+         told="assignees:cancelling", becomes=FINAL),
     _row("cancels", "cancel", "requester person", BEFORE_THE_END, verdict="cancelling", told="assignees:cancelling"),
+    _row("rules-the-end", "ruling", "arbiter person", BEFORE_THE_END, needs="rules-the-end", verdict="ruled",
+         told="dri:ruling requester:ruling", becomes=FINAL),
     _row("rules", "ruling", "arbiter person", BEFORE_THE_END, verdict="ruled",
          told="dri:ruling new-dri:ruling requester:ruling"),
     _row("picks", "ruling", "arbiter person", FINAL, needs="picks", verdict="ruled",
          told="dri:ruling requester:ruling"),
-    _row("broadcasts", "broadcast", phases=UNKNOWN, verdict="broadcast", told="addressees:broadcast"),
+    _row("broadcasts", "broadcast", phases=UNKNOWN, verdict="broadcast", told="addressees:broadcast",
+         becomes=REQUEST),
     # Whatever is left: nothing is lost, nobody is woken for nothing.
     _row("after-the-end", phases=FINAL, verdict="late", told="addressee:late",
          because="thread {ack_id} has ended; new work needs a new ack_id"),

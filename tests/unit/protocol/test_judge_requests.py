@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ackd.errors import InvalidError
@@ -10,7 +12,7 @@ from ackd.protocol.policy import MINUTE, Agent, Policy, make_roster
 from ackd.testing import Conversation, told
 
 
-def ask(talk: Conversation, sender: str = "zoe", **words: object) -> Verdict:
+def ask(talk: Conversation, sender: str = "zoe", **words: Any) -> Verdict:
     """Ask macro and trading, the DRI, or whom the words name."""
     return talk.say(sender, "request", **{"to": ["macro", "trading"], "dri": "trading", "action": "Oil?", **words})
 
@@ -115,7 +117,7 @@ def test_a_requester_who_is_dri_counts_as_confirmed(talk: Conversation) -> None:
     ],
     ids=["group", "all", "unknown", "unknown-with-dri", "unknown-dri", "empty-group"],
 )
-def test_a_request_that_nobody_could_own_is_refused(talk: Conversation, words: dict[str, object]) -> None:
+def test_a_request_that_nobody_could_own_is_refused(talk: Conversation, words: dict[str, Any]) -> None:
     """Groups only and no DRI, no known recipient, or an unknown DRI: its author is told, nothing is opened."""
     verdict = talk.say("zoe", "request", action="Oil?", **words)
     assert (verdict.word, verdict.row, told(verdict)) == ("refused", "nobody", {"zoe": "refusal"})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ackd.protocol.policy import MINUTE, Agent, Policy, Timeouts, make_roster
@@ -14,7 +16,7 @@ def heard(talk: Conversation) -> list[tuple[int, str]]:
     return [((one.at - start) // MINUTE, one.agent) for one in talk.delivered if one.kind == "escalation"]
 
 
-def begin(policy: Policy, sender: str = "zoe", **words: object) -> Conversation:
+def begin(policy: Policy, sender: str = "zoe", **words: Any) -> Conversation:
     """Ask macro for something and hand it over."""
     talk = Conversation(policy, ack_id="oil-v1")
     talk.say(sender, "request", **{"to": "macro", "action": "Oil?", **words})
