@@ -87,7 +87,8 @@ class Admission:
         """
         group = list(candidates)
         self._ready.clear()
-        self._book.prefetch("path", (candidate.path for candidate in group))
+        for what in ("path", "attached"):
+            self._book.prefetch(what, (candidate.path for candidate in group))
         for candidate in group:
             self._take(candidate, now, again)
         ready, self._ready = sorted(self._ready, key=_rank), []

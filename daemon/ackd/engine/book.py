@@ -132,7 +132,7 @@ class Book:
         """Find out with one query what of many values is new, until the next commit.
 
         Args:
-            what: `digest`, `words`, `key`, `folder` or `path`, see `Memory.absent`.
+            what: `digest`, `words`, `key`, `folder`, `path` or `attached`, see `Memory.absent`.
             values: The values that will be asked for.
         """
         self._absent.setdefault(what, set()).update(self.memory.absent(what, values))
@@ -205,7 +205,9 @@ class Book:
 
     def attached(self, path: str) -> bool:
         """Tell whether an envelope attaches the file at a path."""
-        return path in self._attached or self.memory.attached(path)
+        if path in self._attached or self._is_absent("attached", path):
+            return path in self._attached
+        return self.memory.attached(path)
 
     # Committing.
 

@@ -79,6 +79,7 @@ class Engine:
         self.carrier = Carrier(root, self.stage, self.book, self.policy, self._saw_delivery)
         self.publisher = Publisher(root, self.stage, self.book, self.policy, self.findings)
         self.trouble: dict[str, str] = {}
+        self.on_delivery: Callable[[], None] = _nothing
         self.stopping = False
         self.deliveries = 0
         self._hinted: set[str] = set()
@@ -384,6 +385,7 @@ class Engine:
         log.log(level, verdict, extra={"path": _shown(path), "ack_id": thread, "reason": because})
 
     def _saw_delivery(self, kind: str, agent: str, thread: str, path: str) -> None:
+        self.on_delivery()
         if not log.isEnabledFor(logging.INFO):
             return
         log.info("delivered", extra={"kind": kind, "agent": agent, "ack_id": thread, "path": path})
@@ -403,6 +405,10 @@ class Engine:
     def _all_well(self, what: str) -> None:
         if self.trouble.pop(what, None) is not None:
             log.info("recovered", extra={"what": what})
+
+
+def _nothing() -> None:
+    """What happens with each delivery, unless somebody watches."""
 
 
 def _grouped(candidates: Iterable[Candidate], size: int) -> Iterator[list[Candidate]]:

@@ -58,6 +58,7 @@ _LOOKUPS = {
     "key": ("threads", "key", False),
     "folder": ("threads", "folder", False),
     "path": ("files", "path", False),
+    "attached": ("attached", "path", False),
 }
 _FILE = "INSERT OR REPLACE INTO files VALUES (?,?,?,?,?,?,?,?,?,?)"
 _ENTRY = "INSERT INTO entries (node, inc, seq, thread, kind, read_at, line) VALUES (?,?,?,?,?,?,?)"
@@ -199,7 +200,7 @@ class Memory:
         """Give those of the values that the memory has no row for, with one query for many.
 
         Args:
-            what: `digest`, `words`, `key` (of a thread), `folder` (of a thread) or `path` (of a file).
+            what: `digest`, `words`, `key` or `folder` (of a thread), `path` (of a file) or `attached` (a path).
             values: Hex for digests and words.
         """
         table, column, is_hex = _LOOKUPS[what]
