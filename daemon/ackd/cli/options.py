@@ -87,7 +87,7 @@ def complete_ids(context: click.Context, parameter: click.Parameter, incomplete:
     """Complete an ack_id from the threads, the ones touched last first."""
     with contextlib.suppress(AckdError, OSError), open_view_of(context) as view:
         rows = [row for row in reversed(view.memory.threads()) if row.id.lower().startswith(incomplete.lower())]
-        return [CompletionItem(row.id, help=row.phase) for row in rows[:200] if not row.id.startswith("!")]
+        return [CompletionItem(row.id, help=row.phase) for row in rows[:200] if row.id[:1] not in "!#"]
     return []
 
 

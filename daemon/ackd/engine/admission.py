@@ -12,6 +12,7 @@ import msgspec
 
 from ackd.engine.book import Book
 from ackd.engine.judging import ENDING, Judging, Ready
+from ackd.engine.keeper import Keeper
 from ackd.engine.refusals import Refusals
 from ackd.errors import AckdError, InvalidError
 from ackd.fs import faults
@@ -22,7 +23,7 @@ from ackd.protocol.courtesy import is_courtesy
 from ackd.protocol.envelope import TEXT_KEYS, read_envelope
 from ackd.protocol.policy import Policy
 from ackd.protocol.table import VERDICTS
-from ackd.schema import accepts, problems
+from ackd.schema import KINDS, accepts, problems
 from ackd.tree import layout
 
 log = logging.getLogger("ackd")
@@ -73,6 +74,7 @@ class Admission:
         self._judging = Judging(book, refusals, policy, self._settle)
         self._ready: list[Ready] = []
         self.waiting: dict[str, Waiting] = {}
+        self.keepers: tuple[Keeper, ...] = ()
 
     def admit(self, candidates: Iterable[Candidate], now: int, *, again: bool = False) -> None:
         """Take files in that were found together.
@@ -164,6 +166,7 @@ class Admission:
                 row = FileRow(path=path, ino=read.stat.ino, size=read.stat.size, ctime_ns=read.stat.ctime_ns, at=now)
                 kind = layout.kind_of(path) or ""
                 self._settle(msgspec.structs.replace(row, sha256=sha256), kind, "", "", before)
+                self._show_keepers(path, kind, None, read, now)
                 return
             self._refuse_bad(path, read, decoded, now)
         else:
@@ -184,6 +187,7 @@ class Admission:
         kind = self._other_kind(path, document)
         if kind:
             self._settle(row, kind, "", "", before)
+            self._show_keepers(path, kind, document, read, now)
             return
         try:
             if not accepts("envelope", document):
@@ -254,8 +258,16 @@ class Admission:
         document: dict[str, Any] | None = None,
         **more: Any,
     ) -> None:
-        self._refusals.add(path, read, code, detail, self._author(read.data, document), now, document=document, **more)
+        self._refusals.add(
+            path, read, code, detail, self._author(path, read.data, document), now, document=document, **more
+        )
         self._observe(path, "refused", "", f"{code}: {detail}")
+
+    def _show_keepers(self, path: str, kind: str, document: Any, read: FileRead, now: int) -> None:
+        """Let those who follow files of that kind see it."""
+        if kind in KINDS:
+            for keeper in self.keepers:
+                keeper.file(path, kind, document, read, now)
 
     def _refuse_bad(self, path: str, read: FileRead, bad: Bad, now: int) -> None:
         self._refuse(path, read, bad.code, bad.detail, now, line=bad.line, column=bad.column)
@@ -267,13 +279,15 @@ class Admission:
         self._refusals.add_thing(path, stat, code, detail, now)
         self._observe(path, "refused", "", f"{code}: {detail}")
 
-    def _author(self, data: bytes, document: dict[str, Any] | None) -> str:
+    def _author(self, path: str, data: bytes, document: dict[str, Any] | None) -> str:
         """Give who wrote a refused file, where its bytes say so and the roster knows the name."""
-        if document is not None:
-            written = document.get("from")
-        else:
-            match = _FROM.search(data)
-            written = match[1].decode("utf-8", "replace") if match else None
+        written: Any = document.get("from") if document is not None else None
+        match = _FROM.search(data) if document is None else None
+        if match is not None:
+            written = match[1].decode("utf-8", "replace")
+        elif written is None and layout.kind_of(path):
+            # Such a file is its owner's by its name, as status/macro.json is.
+            written = path.rpartition("/")[2].removesuffix(".json")
         member = self._policy().roster.find(written.removeprefix("@")) if isinstance(written, str) else None
         return member.name if member is not None else ""
 

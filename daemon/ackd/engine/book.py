@@ -16,11 +16,13 @@ import msgspec
 from ackd.engine.pages import BoardRow, board_row
 from ackd.ledger import FileRow, InboxRow, Known, Memory, StagedRow, ThreadRow
 from ackd.protocol.clock import ZERO, Stamp, receive, tick
-from ackd.protocol.entry import Entry, make_entry
+from ackd.protocol.entry import NOTED, Entry, make_entry
 from ackd.protocol.fold import Folding
 from ackd.protocol.ids import name_key, split_suffix
 from ackd.protocol.obligations import Clock
 from ackd.protocol.refusal import PREFIX, Refusal, fold_refusals
+from ackd.protocol.subject import PREFIX as SUBJECT
+from ackd.protocol.subject import Note, Subject, fold_subject, is_thread, note_body, subject_id
 from ackd.protocol.table import UNKNOWN
 from ackd.protocol.thread import Thread
 
@@ -155,6 +157,18 @@ class Book:
     def refusal(self, ledger: str) -> Refusal | None:
         """Give the refusal of the file that a ledger of refusals is about."""
         return fold_refusals(ledger, self._hold(ledger).entries)
+
+    def subject(self, name: str) -> Subject:
+        """Give what is known of a subject by its name; one without notes where nothing is."""
+        return self.subject_of(subject_id(name))
+
+    def subject_of(self, ledger: str) -> Subject:
+        """Give what is known of the subject with that ledger."""
+        return fold_subject(ledger, self._hold(ledger).entries)
+
+    def note(self, name: str, data: dict[str, Any], note: Note | None, at: int) -> None:
+        """Record what is known of a subject now, and who is told of it, once."""
+        self.write(NOTED, subject_id(name), note_body(name, data, note), at)
 
     def clock(self, thread: str, now: int) -> Clock:
         """Give this node's time for a thread."""
@@ -296,7 +310,7 @@ class Book:
         return live
 
     def _brief_row(self, thread: str, due: int) -> ThreadRow:
-        if thread.startswith(PREFIX):
+        if not is_thread(thread):
             return self._row(thread, due)
         folded = self.thread(thread)
         board = BoardRow(id=thread, state=None if folded.phase == UNKNOWN else folded.phase, requester=folded.requester)
@@ -313,6 +327,12 @@ class Book:
     def _row(self, thread: str, due: int | None) -> ThreadRow:
         live = self._hold(thread)
         updated = live.entries[-1].at if live.entries else 0
+        if thread.startswith(SUBJECT):
+            subject = self.subject_of(thread)
+            board = _encode({"name": subject.name, "data": subject.data})
+            return ThreadRow(
+                id=thread, key=thread, phase="noted", next_due=None, updated=updated, folder="", board=board
+            )
         if thread.startswith(PREFIX):
             refusal = self.refusal(thread)
             assert refusal is not None

@@ -18,6 +18,7 @@ import msgspec
 from ackd.engine.book import Book
 from ackd.engine.delivery import Rendered, render_delivery
 from ackd.engine.refusal_notice import render_refusal
+from ackd.engine.subject_notice import render_notice
 from ackd.errors import AckdError
 from ackd.fs import faults
 from ackd.fs.beneath import Root
@@ -27,6 +28,8 @@ from ackd.protocol.entry import DELIVERED, TIMER
 from ackd.protocol.obligations import Deliver, Owed, obligations
 from ackd.protocol.policy import Policy
 from ackd.protocol.refusal import PREFIX, refusal_gone, refusal_owed
+from ackd.protocol.subject import PREFIX as SUBJECT
+from ackd.protocol.subject import subject_gone, subject_owed
 from ackd.tree import layout
 
 _ROUNDS = 16
@@ -206,6 +209,9 @@ class Carrier:
     def _owed(self, thread: str, now: int) -> Owed:
         """Give what is owed in a thread; timers that ran out are recorded on the way."""
         book = self._book
+        if thread.startswith(SUBJECT):
+            subject = book.subject_of(thread)
+            return Owed(deliver=subject_owed(subject), gone=subject_gone(subject))
         if thread.startswith(PREFIX):
             refusal = book.refusal(thread)
             if refusal is None:
@@ -221,6 +227,8 @@ class Carrier:
         return owed
 
     def _render(self, deliver: Deliver, now: int) -> Rendered:
+        if deliver.thread.startswith(SUBJECT):
+            return render_notice(deliver, self._book.subject_of(deliver.thread), now)
         if deliver.thread.startswith(PREFIX):
             refusal = self._book.refusal(deliver.thread)
             assert refusal is not None

@@ -53,8 +53,10 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def tune_process() -> None:
-    """Let the collector of cycles run seldom: what a turn makes is freed by its reference counts, and threads in hand
-    are many and live long, so that looking through all of them again and again would cost a fifth of the time.
+    """Let the collector of cycles run seldom.
+
+    What a turn makes is freed by its reference counts, and threads in hand are many and live long: looking through all
+    of them again and again would cost a fifth of the time.
     """
     gc.set_threshold(50_000, 20, 50)
 

@@ -13,19 +13,21 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from ackd.config import Node, Team, load_team
-from ackd.engine.admission import Admission, Candidate
+from ackd.engine.admission import CAP, Admission, Candidate
 from ackd.engine.book import Book
 from ackd.engine.carry import Carrier
+from ackd.engine.keeper import BoardLine, Keeper
 from ackd.engine.publishing import Publisher
 from ackd.engine.rebuild import rebuild, touch_all
 from ackd.engine.refusals import Refusals
 from ackd.errors import AckdError, NoTreeError
 from ackd.exchange import SealedFiles
 from ackd.fs import faults
-from ackd.fs.beneath import Root, Stat
+from ackd.fs.beneath import FileRead, Root, Stat
 from ackd.fs.stage import Stage
 from ackd.ledger import Memory
 from ackd.protocol.policy import Policy
+from ackd.protocol.subject import is_thread
 from ackd.tree import layout
 from ackd.tree.skips import is_temporary
 from ackd.watch.port import EVERYTHING, Changes, Hints
@@ -77,7 +79,9 @@ class Engine:
         self.refusals = Refusals(root, self.stage, self.book)
         self.admission = Admission(root, self.book, self.refusals, self.policy, self._saw_verdict)
         self.carrier = Carrier(root, self.stage, self.book, self.policy, self._saw_delivery)
-        self.publisher = Publisher(root, self.stage, self.book, self.policy, self.findings)
+        self.publisher = Publisher(root, self.stage, self.book, self.policy, self.findings, self.board_lines)
+        self.keepers: tuple[Keeper, ...] = ()
+        self.admission.keepers = self.keepers
         self.trouble: dict[str, str] = {}
         self.on_delivery: Callable[[], None] = _nothing
         self.stopping = False
@@ -118,6 +122,8 @@ class Engine:
             self.admission.overdue(self.clock(), _PATIENCE_MS)
             for thread in self.memory.due(self.clock()):
                 self.book.touched[thread] = None
+            for keeper in self.keepers:
+                keeper.work(self.clock())
             self._carry_out()
             self._publish()
             self._seal()
@@ -185,6 +191,7 @@ class Engine:
         unsealed = None if self._unsealed_since is None else self._unsealed_since + _SEAL_AFTER_MS
         moments = [self._rescan_at, self.memory.next_due(), self.publisher.next_due(), unsealed, self._retry_at]
         # What cannot be read is looked at with each rescan; only what is open runs out of time.
+        moments += [keeper.next_due() for keeper in self.keepers]
         moments += [one.since + _PATIENCE_MS for one in self.admission.waiting.values() if one.reason == "open"]
         soonest = min(moment for moment in (*moments, now + _TICK_MS) if moment is not None)
         return max(0, soonest - now)
@@ -192,6 +199,10 @@ class Engine:
     def findings(self) -> tuple[str, ...]:
         """Give what is wrong with the node or the team's file, for people."""
         return (*self.trouble.values(), *self.team.findings)
+
+    def board_lines(self) -> tuple[BoardLine, ...]:
+        """Give what is followed beside the threads and must be seen."""
+        return tuple(line for keeper in self.keepers for line in keeper.board())
 
     # Looking.
 
@@ -236,6 +247,8 @@ class Engine:
         except AckdError:
             return
         if stat is None:
+            for keeper in self._keepers_of(path):
+                keeper.gone(path, self.clock())
             return
         if path == layout.TEAM:
             yield from self._team_changed(stat)
@@ -247,7 +260,7 @@ class Engine:
             yield Candidate(path, stat)
 
     def _is_new(self, path: str, stat: Stat) -> bool:
-        if not layout.is_drop_path(path):
+        if not layout.is_drop_path(path) and not self._keepers_of(path):
             return False
         own = self.carrier.own.get(path)
         if own is not None and own == (stat.ino, stat.size, stat.mtime_ns):
@@ -261,7 +274,10 @@ class Engine:
         now = self.clock()
         readable = []
         for candidate in group:
-            if _is_utf8(candidate.path):
+            keepers = self._keepers_of(candidate.path)
+            if keepers:
+                self._show(candidate.path, keepers, now)
+            elif _is_utf8(candidate.path):
                 readable.append(candidate)
             else:
                 self.admission.refuse_name(_shown(candidate.path), candidate.stat, now)
@@ -272,6 +288,16 @@ class Engine:
                 # A change within the clock tick of the last one leaves the same ctime: such a file is read once more.
                 racy = now_ns - stat.ctime_ns < _RACY_NS
                 self._signatures[path] = (stat.ino, stat.size, 0 if racy else stat.ctime_ns)
+
+    def _keepers_of(self, path: str) -> list[Keeper]:
+        return [keeper for keeper in self.keepers if keeper.wants(path)]
+
+    def _show(self, path: str, keepers: list[Keeper], now: int) -> None:
+        """Let those who want a file that is no drop see it, where it can be read."""
+        read = self.root.read(path, CAP)
+        if isinstance(read, FileRead):
+            for keeper in keepers:
+                keeper.file(path, "", None, read, now)
 
     # Doing.
 
@@ -284,7 +310,11 @@ class Engine:
             self._forget()
             raise
         self.publisher.changed(self.carrier.changed, now)
-        self.carrier.changed.clear()
+        changed, self.carrier.changed = self.carrier.changed, {}
+        for keeper in self.keepers:
+            for thread in changed:
+                if is_thread(thread):
+                    keeper.judged(thread, now)
         if self.book.seq > self._sealed and self._unsealed_since is None:
             self._unsealed_since = now
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from ackd.engine.keeper import BoardLine
 from ackd.engine.texts import in_force, ordered, when
 from ackd.errors import InvalidError
 from ackd.protocol.conditions import assignee_state, conditions, who_owes
@@ -265,6 +266,7 @@ def board_page(
     refused: Sequence[RefusedFile] = (),
     strangers: Sequence[str] = (),
     findings: Sequence[str] = (),
+    lines: Sequence[BoardLine] = (),
 ) -> bytes:
     """Render the board.
 
@@ -273,6 +275,7 @@ def board_page(
         refused: Refused files whose author has no inbox, so that a person must look.
         strangers: Names that wrote and are not on the roster.
         findings: What else a person must know, in sentences.
+        lines: What is followed beside the threads, each under its heading.
     """
     open_rows = sorted((row for row in rows if not row.ended_by), key=_urgency)
     ended = sorted((row for row in rows if row.ended_by), key=lambda row: (-row.updated_at, row.id))
@@ -287,6 +290,9 @@ def board_page(
     rest = [row for row in open_rows if not _is_late(row)]
     if rest:
         parts += ["## Open", _open_table(rest, MOST_OPEN - len(late))]
+    for heading in dict.fromkeys(line.heading for line in lines):
+        texts = [inline(line.text, _CELL) for line in lines if line.heading == heading]
+        parts += [f"## {inline(heading, _CELL)}", "\n".join(f"- {text}" for text in texts[:_MOST_CELLS])]
     if ended:
         parts += ["## Ended lately", _ended_table(ended)]
     return ("\n\n".join(parts) + "\n").encode("utf-8", "backslashreplace")

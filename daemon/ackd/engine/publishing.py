@@ -9,13 +9,14 @@ from itertools import islice
 import msgspec
 
 from ackd.engine.book import Book
+from ackd.engine.keeper import BoardLine
 from ackd.engine.pages import MOST_ENDED, BoardRow, RefusedFile, board_page, thread_page
 from ackd.errors import AckdError
 from ackd.fs import faults
 from ackd.fs.beneath import FileRead, Root
 from ackd.fs.stage import Stage
 from ackd.protocol.policy import Policy
-from ackd.protocol.refusal import PREFIX
+from ackd.protocol.subject import is_thread
 from ackd.protocol.table import CONFIRMED, REQUEST
 from ackd.tree import layout
 
@@ -36,6 +37,7 @@ class Publisher:
         book: Threads.
         policy: Gives the rules in force.
         findings: Gives what the node itself found wrong, for the board.
+        lines: Gives what is followed beside the threads, for the board.
     """
 
     def __init__(
@@ -45,9 +47,10 @@ class Publisher:
         book: Book,
         policy: Callable[[], Policy],
         findings: Callable[[], tuple[str, ...]],
+        lines: Callable[[], tuple[BoardLine, ...]],
     ) -> None:
         self._root, self._stage, self._book, self._policy = root, stage, book, policy
-        self._findings = findings
+        self._findings, self._lines = findings, lines
         self._due: dict[str, int] = {}
         self._written: dict[str, int] = {}
         self._board_due: int | None = 0
@@ -57,7 +60,7 @@ class Publisher:
     def changed(self, threads: dict[str, None], now: int) -> None:
         """Note that threads changed; their pages follow, and the board."""
         for thread in threads:
-            if not thread.startswith(PREFIX):
+            if is_thread(thread):
                 self._due.setdefault(thread, self._written.get(thread, now - EVERY_MS) + EVERY_MS)
         if threads and self._board_due is None:
             self._board_due = self._written.get(layout.BOARD, now - EVERY_MS) + EVERY_MS
@@ -115,7 +118,7 @@ class Publisher:
         memory = self._book.memory
         rows = memory.threads(open_only=True)
         refused = [msgspec.json.decode(row.board) for row in rows if row.phase == "refused"]
-        ended = islice((row for row in memory.ended() if not row.id.startswith(PREFIX)), MOST_ENDED)
+        ended = islice((row for row in memory.ended() if is_thread(row.id)), MOST_ENDED)
         shown = [*(row for row in rows if row.phase in (REQUEST, CONFIRMED)), *ended]
         # Whoever has an inbox was told there; what is left needs a person.
         unheard = [one for one in refused if not one["author"] and not one["thread"]]
@@ -127,6 +130,7 @@ class Publisher:
             ],
             strangers=[str(one["sender"]) for one in refused if one["code"] == "unknown-sender"],
             findings=self._findings(),
+            lines=self._lines(),
         )
 
     def _publish(self, pages: dict[str, bytes]) -> None:

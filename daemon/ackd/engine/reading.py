@@ -25,7 +25,7 @@ from ackd.protocol.entry import JUDGED, REFUSED
 from ackd.protocol.envelope import TEXT_KEYS
 from ackd.protocol.ids import name_key, shown
 from ackd.protocol.instant import iso
-from ackd.protocol.refusal import PREFIX
+from ackd.protocol.subject import is_thread
 from ackd.protocol.thread import Thread
 from ackd.tree import layout
 
@@ -192,7 +192,7 @@ class View:
         rows = self.memory.threads(open_only=state in ("request", "confirmed") or overdue)
         found = []
         for row in rows:
-            if row.id.startswith(PREFIX) or (state is not None and row.phase != state):
+            if not is_thread(row.id) or (state is not None and row.phase != state):
                 continue
             board = msgspec.json.decode(row.board)
             if overdue and not {"overdue", "escalated"} & set(board["conditions"]):
@@ -223,7 +223,7 @@ class View:
         """Give the ids of the threads that start so."""
         key = name_key(written)
         ids = (row.id for row in self.memory.threads())
-        return [one for one in ids if not one.startswith(PREFIX) and name_key(one).startswith(key)]
+        return [one for one in ids if is_thread(one) and name_key(one).startswith(key)]
 
     # Inboxes.
 

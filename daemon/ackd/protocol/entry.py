@@ -22,6 +22,8 @@ DELIVERED = "delivered"
 """An obligation was carried out; `body` has the ids, the agent, the path and the facts that were stated."""
 TIMER = "timer"
 """A timer ran out and its outcome stands; `body` has its id."""
+NOTED = "noted"
+"""Something is known of a subject that is no thread; `body` has its name, what is known, and who is told."""
 HOME = "home"
 """An agent's home was taken, released or seized; `body` has agent, node and epoch."""
 SETTLED = "settled"
@@ -29,7 +31,7 @@ SETTLED = "settled"
 PURGED = "purged"
 """A person had a message removed; its hash stays."""
 
-KINDS = frozenset({JUDGED, REFUSED, RESOLVED, DELIVERED, TIMER, HOME, SETTLED, PURGED})
+KINDS = frozenset({JUDGED, REFUSED, RESOLVED, DELIVERED, TIMER, NOTED, HOME, SETTLED, PURGED})
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
