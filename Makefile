@@ -16,7 +16,7 @@ PIP := $(PY) -m pip -qq --disable-pip-version-check
 # Tests with one of these marks need more than Python and git; see pyproject.toml.
 MARKED := needs_browser or needs_server or needs_tools
 
-.PHONY: help install run test test-all bench lint
+.PHONY: help install run demo test test-all bench lint
 
 help: ## show these targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r t h; \
@@ -27,6 +27,9 @@ install: $(VENV)/.ackd ## make the virtual environment and install ackd into it
 run: $(VENV)/.ackd ## lay down ./shared-context where there is none, and run the daemon on it
 	@[ -e shared-context ] || $(PY) -m ackd init shared-context
 	@exec $(PY) -m ackd up shared-context
+
+demo: $(VENV)/.ackd ## play a roundtable of three agents to its end, in a temporary folder (ARGS=--keep leaves it)
+	@exec $(PY) examples/roundtable/demo.py $(ARGS)
 
 test: $(VENV)/.ackd-test ## run the tests that need Python and git alone
 	@$(PY) -m pytest -q -m "not ($(MARKED))" $(ARGS)

@@ -61,8 +61,8 @@ def main() -> None:
 
 def throughput(base: Path, count: int, rounds: int) -> None:
     """Print the whole path against the floor, in fresh folders each round."""
-    floors, paths = [], []
-    steps: dict[str, float] = {}
+    floors: list[dict[str, float]] = []
+    paths: list[float] = []
     for number in range(rounds):
         tree = _tree(base / f"throughput-{number}")
         drops = tree / "roundtable" / "bench"
@@ -70,7 +70,7 @@ def throughput(base: Path, count: int, rounds: int) -> None:
         work = base / f"floor-{number}"
         work.mkdir()
         steps = floor.measure(drops, work, json.dumps({"ackd": "delivery/1", "text": "x" * 900}).encode(), count)
-        floors.append(sum(steps.values()))
+        floors.append(steps)
         with _engine(tree) as engine:
             moments: list[float] = []
             engine.on_delivery = lambda moments=moments: moments.append(time.perf_counter())
@@ -83,8 +83,9 @@ def throughput(base: Path, count: int, rounds: int) -> None:
             engine.finish()
         shutil.rmtree(tree.parent)
         shutil.rmtree(work)
-    best_floor, best_path = min(floors), min(paths)
-    print(f"floor: {best_floor:.0f} µs a request (" + ", ".join(f"{k} {v:.0f}" for k, v in steps.items()) + ")")
+    best = min(floors, key=lambda steps: sum(steps.values()))
+    best_floor, best_path = sum(best.values()), min(paths)
+    print(f"floor: {best_floor:.0f} µs a request (" + ", ".join(f"{k} {v:.0f}" for k, v in best.items()) + ")")
     print(f"ackd:  {best_path:.0f} µs a request, {1e6 / best_path:.0f} requests/s, drop to inbox, durable ({count})")
     print(f"ratio: {best_floor / best_path:.2f} of the floor (best of {rounds}; wanted: at least 0.25)")
 

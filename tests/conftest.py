@@ -21,7 +21,7 @@ from ackd.engine.loop import Engine
 from ackd.fs.beneath import Root
 from ackd.ledger import Memory
 from ackd.protocol.fold import fold
-from ackd.protocol.refusal import PREFIX
+from ackd.protocol.subject import is_thread
 from ackd.protocol.thread import Thread
 from ackd.resources import template_dir
 from ackd.watch.port import EVERYTHING, Changes
@@ -103,7 +103,7 @@ class Tree:
                 entries.setdefault(entry.thread, []).append(entry)
         finally:
             memory.close()
-        return {name: fold(name, one) for name, one in entries.items() if not name.startswith(PREFIX)}
+        return {name: fold(name, one) for name, one in entries.items() if is_thread(name)}
 
     def request(self, ack_id: str = "week-v1", path: str = "", **more: Any) -> Path:
         """Drop a request from zoe to macro and trading; trading is its DRI."""

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from ackd.config import load_node, load_team
-from ackd.engine.pages import thread_page
+from ackd.engine.thread_page import thread_page
 from ackd.exchange import SealedFiles
 from ackd.fs.beneath import Root
 from ackd.fs.faults import POINTS
@@ -36,7 +36,7 @@ from ackd.ledger import Memory
 from ackd.protocol.entry import DELIVERED, JUDGED, Entry
 from ackd.protocol.fold import fold
 from ackd.protocol.obligations import Clock, obligations
-from ackd.protocol.refusal import PREFIX
+from ackd.protocol.subject import is_thread
 from ackd.protocol.table import VERDICTS
 from ackd.resources import template_dir
 
@@ -390,7 +390,7 @@ class Campaign:
         by_thread: dict[str, list[Entry]] = {}
         for entry in entries:
             by_thread.setdefault(entry.thread, []).append(entry)
-        names = [name for name in by_thread if not name.startswith(PREFIX)]
+        names = [name for name in by_thread if is_thread(name)]
         if len(names) != self._threads:
             report.wrong.append(f"{len(names)} threads, {self._threads} were begun")
         for name in names:

@@ -106,7 +106,8 @@ class TestWhenAFileCounts:
         draft = tree.request(path=".request.json.tmp")
         part = tree.request(path="drops/request.json.tmp")
         bench.turn()
-        assert bench.engine.book.seq == 0
+        assert bench.thread().messages == ()
+        assert tree.records() == []
         part.unlink()
         (tree.path / "drops").mkdir(exist_ok=True)
         os.rename(draft, tree.path / "drops/request.json")
@@ -429,7 +430,8 @@ class TestStrangeThings:
         """Our own folders, dot-files and temporary names."""
         tree.request(path=path)
         bench.turn()
-        assert bench.engine.book.seq == 0
+        assert bench.thread().messages == ()
+        assert bench.verdict(path) == ""
 
     def test_a_drop_into_an_inbox_counts(self, tree: Tree, bench: Bench) -> None:
         """Wherever it lies: in another's inbox too."""
@@ -562,6 +564,15 @@ class TestDeliveries:
         bench.turn(1)
         assert path.read_text() == json.dumps(CONFIRMED)
 
+    def test_an_answer_that_was_written_into_a_delivery_is_an_answer(self, tree: Tree, bench: Bench) -> None:
+        """An agent may leave the keys of the delivery where they are: what it dropped still gets a verdict."""
+        tree.request()
+        bench.turn()
+        (path,) = tree.inbox_paths("macro")
+        path.write_text(json.dumps({**json.loads(path.read_bytes()), **CONFIRMED}))
+        bench.turn(1)
+        assert bench.verdict(str(path.relative_to(tree.path))) == "confirmed"
+
     def test_a_request_file_goes_when_it_is_owed_no_longer(self, tree: Tree, bench: Bench) -> None:
         """An agent that wakes tomorrow must not redo ended work."""
         tree.request()
@@ -686,6 +697,29 @@ class TestPages:
         (tree.path / "BOARD.md").rmdir()
         bench.turn(11)
         assert "week-v1" in tree.page("BOARD.md")
+
+    def test_what_waits_for_its_request_is_on_the_board_until_it_comes(self, tree: Tree, bench: Bench) -> None:
+        """A final whose request never came is shown to people, thanks for nobody knows what are not."""
+        bench.turn()
+        tree.drop("f.json", {"state": "final", "ack_id": "week-v1", "from": "trading", "conclusion": "cut to 40 %"})
+        tree.drop("t.json", {"ack_id": "other-v1", "from": "macro", "body": "谢谢"})
+        bench.turn(11)
+        page = tree.page("BOARD.md")
+        assert [line.count("no request yet, held") for line in page.splitlines() if "`week-v1`" in line] == [1]
+        assert "other-v1" not in page
+        tree.request()
+        bench.turn(11)
+        page = tree.page("BOARD.md")
+        assert "no request yet" not in page
+        assert "## Ended lately" in page
+
+    def test_a_circle_that_was_refused_is_on_the_board(self, tree: Tree, bench: Bench) -> None:
+        """Its thread never opened, and yet a person must look."""
+        bench.turn()
+        tree.request(to=["zoe"], dri="zoe")
+        bench.turn(11)
+        lines = tree.page("BOARD.md").partition("## Needs a person")[2].splitlines()
+        assert any("`week-v1`" in line and "a message was refused" in line for line in lines)
 
     def test_pages_left_behind_by_a_crash_are_written_after_it(self, tree: Tree, bench: Bench) -> None:
         """The threads that changed after the last complete writing are looked at again."""

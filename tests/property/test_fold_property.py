@@ -20,7 +20,7 @@ from ackd.protocol.fold import Folding, fold
 from ackd.protocol.policy import MINUTE, Agent, Policy, make_roster
 from ackd.protocol.table import PHASES
 from ackd.protocol.thread import Thread
-from ackd.testing import Conversation
+from ackd.testing import Conversation, Delivery
 
 POLICY = Policy(
     roster=make_roster(
@@ -146,13 +146,16 @@ def _line(entry: Entry) -> bytes:
     return msgspec.json.encode({"v": 1, **fields}, order="sorted")
 
 
-@settings(max_examples=80, deadline=None)
-@given(DROPS, STEPS, st.randoms(use_true_random=False), st.integers(0, 6))
+@settings(max_examples=120, deadline=None)
+@given(DROPS, STEPS, st.randoms(use_true_random=False), st.integers(0, 6), st.booleans())
 def test_a_growing_fold_is_the_same_as_folding_all(
-    drops: list[int], steps: list[int], chance: random.Random, swaps: int
+    drops: list[int], steps: list[int], chance: random.Random, swaps: int, opened: bool
 ) -> None:
-    """After each entry, in order or not, with copies or not; and a thread that was given out never changes."""
-    for ack_id, entries in by_thread(run(drops, steps)).items():
+    """After each entry, in order or not, with copies or not; and a thread that was given out never changes.
+
+    Also where the request comes last, so that all that waited for it is admitted again.
+    """
+    for ack_id, entries in by_thread(run(drops if opened else [*drops, 0], steps, opened=opened)).items():
         arriving = list(entries)
         for _ in range(swaps):
             one, other = chance.randrange(len(arriving)), chance.randrange(len(arriving))
@@ -183,6 +186,11 @@ def test_a_thread_goes_only_forward(drops: list[int], steps: list[int], opened: 
 
 
 @settings(max_examples=60, deadline=None)
+def _asks(delivery: Delivery) -> bool:
+    """Whether a delivery asks for anything but to put one's own file right."""
+    return bool(set(delivery.deliver.asks) - {"correct"})
+
+
 @given(DROPS, DROPS, STEPS)
 def test_a_thread_with_a_final_never_opens_again(before: list[int], after: list[int], steps: list[int]) -> None:
     """Its final changes only by a pick, or in its text by its author; nobody is asked for anything any more."""
@@ -199,7 +207,7 @@ def test_a_thread_with_a_final_never_opens_again(before: list[int], after: list[
         picked = any(verdict == "ruled" and type_ == "ruling" for type_, verdict, late in _said(thread) if late)
         assert thread.phase == "final"
         assert thread.final == ended.final or picked
-    asking = [one for one in talk.delivered[made:] if one.deliver.thread == "oil-v1" and one.deliver.asks]
+    asking = [one for one in talk.delivered[made:] if one.deliver.thread == "oil-v1" and _asks(one)]
     assert not (ended.ended and asking)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import click
 
 from ackd.cli.envelope_options import read_stdin
 from ackd.cli.options import common, examples, open_view
-from ackd.cli.output import emit, line, out, say, wanted
+from ackd.cli.output import as_json, emit, line, out, say, wanted
 from ackd.errors import InvalidError, UsageError
 
 if TYPE_CHECKING:
@@ -18,28 +19,48 @@ if TYPE_CHECKING:
 _CAP = 1024 * 1024
 
 
+class _RepairableError(InvalidError):
+    """A file that was certainly meant to be an envelope; that and the changes stand in --json."""
+
+    def __init__(self, message: str, file: str, repaired: dict[str, Any], changes: tuple[str, ...]) -> None:
+        super().__init__(message, hint=f"to drop it repaired, as it is printed: ackd drop --repair {shlex.quote(file)}")
+        self.repaired, self.changes = repaired, list(changes)
+
+
 @click.command("drop")
 @click.argument("file", metavar="[FILE|-]", default="-")
 @click.option("--anyway", is_flag=True, help="Drop it even where the thread would refuse it.")
+@click.option("--repair", "repaired", is_flag=True, help="Drop it repaired, where what it was meant to be is certain.")
 @common
 @examples(
     "ackd drop final.json",
-    'echo \'{"state": "confirmed", "ack_id": "oil-v1", "from": "macro"}\' | ackd drop -',
+    'echo \'{"state":"confirmed","ack_id":"oil-v1","from":"macro"}\' | ackd drop -',
+    "ackd drop answer.txt --repair",
 )
-def drop(file: str, anyway: bool) -> int:
+def drop(file: str, anyway: bool, repaired: bool) -> int:
     """Check any envelope, lay it into its thread's folder, and print its verdict and path.
 
-    Exits 1 with the reasons if it is refused.
+    Exits 1 with the reasons if it is refused, and with the repaired envelope on stdout where a repair is certain.
     """
     from ackd.engine.dropping import check_document, foresee
     from ackd.engine.dropping import drop as lay
 
-    data = _read(file)
-    document = _decode(data, "stdin" if file == "-" else file)
+    data = given = _read(file)
+    name = "stdin" if file == "-" else file
+    if repaired:
+        data, document = _mended(data, name)
+    else:
+        try:
+            document = _decode(data, name)
+        except InvalidError as error:
+            raise _with_repair(error, data, file) from None
     with open_view() as view:
-        if file != "-" and _is_inside(view, file):
+        if data is given and file != "-" and _is_inside(view, file):
             return _already(view, file)
-        envelope = check_document(view, document)
+        try:
+            envelope = check_document(view, document)
+        except InvalidError as error:
+            raise _with_repair(error, data, file) from None
         foreseen = foresee(view, envelope)
         if foreseen.word == "refused" and not anyway:
             raise InvalidError(f"it would be refused: {foreseen.because}", hint=f"ackd show {foreseen.thread}")
@@ -72,6 +93,40 @@ def _decode(data: bytes, name: str) -> dict[str, Any]:
     if isinstance(decoded, Bad):
         raise InvalidError(f"{name} line {decoded.line}, column {decoded.column}: {decoded.detail}", hint="correct it")
     return decoded.value
+
+
+def _with_repair(error: InvalidError, data: bytes, file: str) -> InvalidError:
+    """Offer the repair beside the error; it is never taken without being asked for."""
+    from ackd.intake.repair import Repaired, repair
+
+    offer = repair(data)
+    if not isinstance(offer, Repaired):
+        return error
+    if not wanted().json:
+        for change in offer.changes:
+            say(f"repair: {line(change, 400)}")
+        click.echo(as_json(offer.document), color=False)
+    return _RepairableError(error.message, file, offer.document, offer.changes)
+
+
+def _mended(data: bytes, name: str) -> tuple[bytes, dict[str, Any]]:
+    """Give the repaired file and its envelope; one that needs no repair as it is.
+
+    Raises:
+        InvalidError: No repair is certain.
+    """
+    from ackd.intake.decode import Whole, decode
+    from ackd.intake.repair import Repaired, repair
+
+    offer = repair(data)
+    if isinstance(offer, Repaired):
+        for change in offer.changes:
+            say(f"repair: {line(change, 400)}")
+        return offer.to_bytes(), offer.document
+    whole = decode(data)
+    if isinstance(whole, Whole):
+        return data, whole.value
+    raise InvalidError(f"no repair of {name} is certain: {offer.reason}", hint="correct it by hand")
 
 
 def _is_inside(view: View, file: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+import textwrap
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,7 @@ TEXTS = {
 }
 JSON = {
     "data": "Result or input for machines: any JSON.",
+    "decision": "A title, or a JSON object: title, options, chosen, because; it becomes a record in decisions/.",
     "expects": "JSON Schema that the data of the final satisfies.",
     "attempts": "Live sends that you made yourself, as a JSON list.",
     "metadata": "More keys, as a JSON object.",
@@ -72,6 +74,13 @@ def envelope_options(shown: Collection[str]) -> list[Callable[[Any], Any]]:
     options = [_option(key, hidden=key not in shown) for key in order]
     anyway = click.option("--anyway", is_flag=True, help="Drop it even where the thread does not allow it now.")
     return [*options, anyway]
+
+
+def hidden_options(shown: Collection[str]) -> str:
+    """Name the options that `--help` does not list, in a paragraph that click leaves as it is."""
+    names = [f"--{key}" for key in _ALL if key not in shown and key != "ack-id"]
+    lines = textwrap.wrap(" ".join(names), 74, break_on_hyphens=False)  # No option is broken in two.
+    return "\n".join(["\b", "Every other key of an envelope is an option too:", *(f"  {one}" for one in lines)])
 
 
 def _option(key: str, *, hidden: bool) -> Callable[[Any], Any]:
@@ -168,6 +177,8 @@ def _split(names: Collection[str]) -> list[str]:
 
 
 def _json(key: str, text: str) -> Any:
+    if key == "decision" and not text.lstrip().startswith("{"):
+        return text  # Its title alone.
     try:
         value = msgspec.json.decode(text.encode())
     except (msgspec.DecodeError, UnicodeEncodeError) as error:

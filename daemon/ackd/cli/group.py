@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import click
 
 import ackd
-from ackd.cli.options import common, with_examples
+from ackd.cli.options import common, first_sentence, with_examples
 from ackd.cli.output import Wanted, emit_error, show_error
 from ackd.errors import AckdError, UsageError
 
@@ -47,8 +47,11 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Set up and check": {
         "agents": ("agents", "List the roster, or add somebody to it."),
+        "config": ("config", "The configuration in force, and where each value comes from."),
+        "doctor": ("doctor", "What is wrong with tree, memory or machine, and what to do."),
         "validate": ("validate", "Check files without a daemon."),
         "protocol": ("protocol", "The rules: every transition, as table, JSON or diagram."),
+        "purge": ("purge", "Remove a message for good (people only)."),
         "completion": ("completion", "Complete commands, ack_ids and names in your shell."),
     },
 }
@@ -81,12 +84,13 @@ _MEANT = {
     "rule": "ruling",
     "edit": "amend",
     "history": "log",
-    "doctor": "status",
+    "settings": "config",
+    "fsck": "doctor",
 }
 
 EXAMPLES = (
     "ackd init && ackd up",
-    'ackd request macro trading --dri trading --action "Next week\'s strategy" --from zoe',
+    'ackd request macro trading --action "Next week\'s strategy" --from zoe',
     "ackd inbox macro",
 )
 _WHAT = (
@@ -108,6 +112,9 @@ class Commands(click.Group):
             return None
         module = importlib.import_module(f"ackd.cli.{_MODULES[cmd_name]}")
         command: click.Command = module.COMMANDS[cmd_name]
+        for below in command.commands.values() if isinstance(command, click.Group) else ():
+            # Its help begins with examples; a list of commands wants its first sentence.
+            below.short_help = below.short_help or first_sentence(below.help or "")
         return command
 
     def resolve_command(

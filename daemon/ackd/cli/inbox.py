@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from typing import TYPE_CHECKING
 
 import click
 
 from ackd.cli.options import agent_named, common, complete_agents, examples, open_view
-from ackd.cli.output import block, coloured, columns, emit, line, out, wanted
+from ackd.cli.output import block, coloured, columns, emit, line, out, wanted, width
 
 if TYPE_CHECKING:
     from ackd.engine.reading import InboxItem, View
@@ -35,9 +36,9 @@ def inbox(agent: str | None, take: bool, wait: float) -> None:
         name = view.member(agent_named(agent, "AGENT"))
         items = _look(view, name, wait)
         if wanted().json:
-            emit([_document(item) for item in items])
+            emit([_document(view, name, item) for item in items])
         else:
-            _show(name, items)
+            _show(view, name, items)
         if take:
             for item in items:
                 view.take(item)
@@ -53,8 +54,8 @@ def _look(view: View, name: str, seconds: float) -> list[InboxItem]:
         view.refresh()
 
 
-def _document(item: InboxItem) -> dict[str, object]:
-    from ackd.engine.steps import next_steps
+def _document(view: View, name: str, item: InboxItem) -> dict[str, object]:
+    from ackd.engine.steps import next_steps, other_steps
 
     return {
         "kind": item.kind,
@@ -63,14 +64,15 @@ def _document(item: InboxItem) -> dict[str, object]:
         "summary": item.summary,
         "text": item.text,
         "due": item.due,
-        "commands": next_steps(item.thread, item.asks),
+        "commands": next_steps(view, name, item.thread, item.asks),
+        "otherwise": other_steps(view, name, item.thread, item.asks),
         "path": item.path or None,
         "written_at": item.written_at or None,
         "delivery": item.delivery,
     }
 
 
-def _show(name: str, items: list[InboxItem]) -> None:
+def _show(view: View, name: str, items: list[InboxItem]) -> None:
     owed = [item for item in items if item.asks]
     told = [item for item in items if not item.asks]
     if not items:
@@ -79,14 +81,14 @@ def _show(name: str, items: list[InboxItem]) -> None:
     out(f"{name}: owes {len(owed)}, is told {len(told)}")
     for item in owed:
         out()
-        _show_item(item, coloured("owed", "late"))
+        _show_item(view, name, item, coloured("owed", "late"))
     for item in told:
         out()
-        _show_item(item, "told")
+        _show_item(view, name, item, "told")
 
 
-def _show_item(item: InboxItem, word: str) -> None:
-    from ackd.engine.steps import next_steps
+def _show_item(view: View, name: str, item: InboxItem, word: str) -> None:
+    from ackd.engine.steps import next_steps, other_steps
 
     asks = f"  {', '.join(item.asks)}" if item.asks else f"  {line(item.kind, 20)}"
     due = f"  by {line(item.due, 30)}" if item.due else ""
@@ -94,8 +96,14 @@ def _show_item(item: InboxItem, word: str) -> None:
     out(block(item.summary, "  ", _MOST_TEXT))
     if item.text:
         out(block(item.text, "  | ", _MOST_TEXT))
-    for step in next_steps(item.thread, item.asks):
-        out(f"  $ {line(step, columns() + 80)}")
+    # A tree that had to be named for this command has to be for the next.
+    tree = f" --dir {shlex.quote(wanted().directory or '')}" if wanted().directory else ""
+    for step in next_steps(view, name, item.thread, item.asks):
+        out(f"  $ {line(step + tree, _MOST_TEXT)}")
+    others = [line(step + tree, _MOST_TEXT) for step in other_steps(view, name, item.thread, item.asks)]
+    together = "; ".join(others)
+    for step in [together] if others and width(together) + 6 <= columns() else others:
+        out(click.style(f"  or: {step}", dim=True))
     if item.path:
         out(f"  {line(item.path, 300)}")
 

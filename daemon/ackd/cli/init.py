@@ -21,7 +21,7 @@ from ackd.cli.output import emit, out, program, wanted
 def init(folder: str | None) -> None:
     """Lay down a tree in DIR (./shared-context).
 
-    A file that is there is never overwritten; repeating it is harmless.
+    A file that is there is never overwritten; repeating it is harmless. A tree is not laid into another one.
     """
     from ackd.engine.template import lay_down
 

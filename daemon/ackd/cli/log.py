@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ackd.cli.options import common, examples, open_view
-from ackd.cli.output import as_json, coloured, emit, line, local, out, padded, wanted
+from ackd.cli.output import as_json, block, coloured, columns, emit, line, local, out, padded, wanted, width
 
 if TYPE_CHECKING:
     from ackd.engine.reading import View
@@ -71,9 +71,15 @@ def _show(one: dict[str, Any], zone: Any) -> None:
     verdict = coloured(padded(line(one["verdict"], 14), 10), one["verdict"])
     thread = f"  {line(one['ack_id'], 70)}" if one["ack_id"] and one["ack_id"] not in one["path"] else ""
     at = f"{local(one['at'], zone)}  " if one["at"] else ""
-    out(f"{at}{verdict}  {line(one['path'], 300)}{thread}")
+    head, where = f"{at}{verdict}  ", f"{line(one['path'], 300)}{thread}"
+    if width(click.unstyle(head)) + width(where) <= columns():
+        out(head + where)
+    else:
+        # The path keeps a line of its own, whole: it is what somebody copies.
+        out(head.rstrip())
+        out(f"  {where}")
     if one["because"]:
-        out(f"  {line(one['because'], 600)}")
+        out(block(line(one["because"], 600), "  "))
 
 
 def _file(view: View, written: str) -> dict[str, Any]:

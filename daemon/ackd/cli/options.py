@@ -42,6 +42,13 @@ def with_examples(lines: Iterable[str], text: str) -> str:
     return f"\b\nExamples:\n{shown}\n\n{text}"
 
 
+def first_sentence(text: str) -> str:
+    """Give the first sentence of a help text that may begin with examples, without its full stop."""
+    parts = [part for part in text.split("\n\n") if not part.lstrip("\b\n").startswith("Examples:")]
+    words = " ".join(parts[0].split()) if parts else ""
+    return words.partition(". ")[0].rstrip(".")
+
+
 def _keep(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
     def keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
         if value:

@@ -54,10 +54,10 @@ def emit(data: Any) -> None:
 
 def emit_error(error: AckdError) -> None:
     """Print an error as the one JSON object of `--json`."""
-    said = {"code": error.code, "message": error.message, "hint": error.hint}
-    path = getattr(error, "path", None)
-    if path:
-        said["path"] = path
+    said: dict[str, Any] = {"code": error.code, "message": error.message, "hint": error.hint}
+    for name in ("path", "repaired", "changes"):
+        if getattr(error, name, None):
+            said[name] = getattr(error, name)
     click.echo(as_json({"schema_version": SCHEMA_VERSION, "error": said}), color=False)
 
 

@@ -7,8 +7,10 @@ from typing import Any
 import click
 
 from ackd.cli.options import ack_id_argument, common, examples, open_view
-from ackd.cli.output import block, coloured, emit, line, local, out, padded, state_word, wanted
+from ackd.cli.output import block, coloured, columns, emit, line, local, out, padded, state_word, wanted, wrap
 from ackd.cli.threads import owed_words
+
+_DID = {"final": "wrote the final"}
 
 
 @click.command("show")
@@ -69,14 +71,20 @@ def _who(thread: dict[str, Any]) -> None:
     owed: dict[str, list[dict[str, Any]]] = {}
     for one in thread["owes"]:
         owed.setdefault(one["agent"], []).append(one)
+    author = thread["final"]["from"] if thread["final"] is not None else ""
     names = [*thread["assignees"], *(name for name in owed if name not in thread["assignees"])]
     room = min(24, max(len(name) for name in names))
     for name in names:
         role = "DRI" if name == thread["dri"] else ""
-        did = thread["assignees"].get(name, "")
-        owes = owed_words(owed.get(name, [])).replace(f"{name} ", "")
+        did = _DID.get(thread["assignees"].get(name, ""), thread["assignees"].get(name, ""))
+        if name == author and did != _DID["final"]:
+            did = f"{did}, {_DID['final']}".removeprefix(", ")
+        owes = owed_words(owed.get(name, []), who=False)
         words = "  ".join(one for one in (padded(role, 3), padded(did, 10), f"owes {owes}" if owes else "") if one)
-        out(f"  {padded(line(name, 70), room)}  {words}".rstrip())
+        first, *rest = wrap(words, columns() - room - 4)
+        out(f"  {padded(line(name, 70), room)}  {first}".rstrip())
+        for piece in rest:
+            out(f"  {'':{room}}  {piece}")
 
 
 def _said(messages: list[dict[str, Any]], zone: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import msgspec
 
-from ackd.cli.envelope_options import envelope_options, fields_of
+from ackd.cli.envelope_options import envelope_options, fields_of, hidden_options
 from ackd.cli.options import (
     ack_id_argument,
     agent_named,
@@ -28,6 +28,7 @@ class Verb(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         type: Message type.
         help: What it does, for `--help`; examples stand before it.
+        usage: Its shortest form.
         examples: Two or three, ready to paste.
         text: Key of the text that may stand bare, or an empty string.
         needs: Keys without which it says nothing.
@@ -36,6 +37,7 @@ class Verb(msgspec.Struct, frozen=True, kw_only=True):
 
     type: str
     help: str
+    usage: str
     examples: tuple[str, ...]
     text: str = ""
     needs: tuple[str, ...] = ()
@@ -46,9 +48,10 @@ VERBS: dict[str, Verb] = {
     "request": Verb(
         type="request",
         help="Ask agents for something. Prints the ack_id alone on stdout.",
+        usage="ackd request AGENT… --action TEXT",
         examples=(
-            'ackd request macro trading --dri trading --action "Next week\'s strategy" --deadline 2h --from zoe',
-            'ID=$(ackd request macro --action "Is the oil shock priced in?")',
+            'ackd request macro --action "Is the oil shock priced in?" --from zoe',
+            'ID=$(ackd request macro trading --dri trading --action "Plan the week")',
         ),
         needs=("to", "action"),
         shown=(
@@ -69,23 +72,26 @@ VERBS: dict[str, Verb] = {
         type="confirmed",
         help="Take on what you were asked, or accept a handoff. Without a text it counts, and nobody is told.",
         examples=('ackd confirm oil-v1 "Oil shock priced in; I look at the rest"', "ackd confirm oil-v1 --version v2"),
+        usage="ackd confirm ACK_ID [TEXT]",
         text="conclusion",
         shown=("conclusion", "version", "effective", "body", "in-reply-to"),
     ),
     "final": Verb(
         type="final",
         help="Close a thread with its result. Only its DRI does.",
+        usage="ackd final ACK_ID TEXT",
         examples=(
             'ackd final oil-v1 "Cut exposure to 40 %"',
             'ackd final oil-v1 "No data before Monday" --status failed --body - < why.txt',
         ),
         text="conclusion",
         needs=("conclusion",),
-        shown=("conclusion", "status", "body", "data", "attach"),
+        shown=("conclusion", "status", "body", "decision", "data", "attach"),
     ),
     "decline": Verb(
         type="decline",
         help="Say that you cannot do what you were asked, or will not take a handoff.",
+        usage="ackd decline ACK_ID REASON",
         examples=('ackd decline oil-v1 "I have no access to the order book"',),
         text="reason",
         needs=("reason",),
@@ -94,6 +100,7 @@ VERBS: dict[str, Verb] = {
     "clarify": Verb(
         type="clarify",
         help="Ask a question before you go on; your times stand still until it is answered.",
+        usage="ackd clarify ACK_ID QUESTION",
         examples=('ackd clarify oil-v1 "Which week?"',),
         text="question",
         needs=("question",),
@@ -102,6 +109,7 @@ VERBS: dict[str, Verb] = {
     "answer": Verb(
         type="answer",
         help="Answer a question; where several are open, --in-reply-to names one, else all are answered.",
+        usage="ackd answer ACK_ID TEXT",
         examples=('ackd answer oil-v1 "The next"',),
         text="body",
         needs=("body",),
@@ -110,6 +118,7 @@ VERBS: dict[str, Verb] = {
     "handoff": Verb(
         type="handoff",
         help="Hand your duty to one other agent; it is yours until that one confirms.",
+        usage="ackd handoff ACK_ID AGENT REASON",
         examples=(
             'ackd handoff oil-v1 macro "A rates question, not a trading one"',
             'ackd handoff oil-v1 macro "The part on rates" --partial',
@@ -121,6 +130,7 @@ VERBS: dict[str, Verb] = {
     "supplement": Verb(
         type="supplement",
         help="Add something; the DRI is told.",
+        usage="ackd supplement ACK_ID TEXT",
         examples=('ackd supplement oil-v1 "The index comes out at nine tomorrow"',),
         text="body",
         needs=("body",),
@@ -129,6 +139,7 @@ VERBS: dict[str, Verb] = {
     "progress": Verb(
         type="progress",
         help="Say that you are at it: a sign of life, nobody is woken.",
+        usage="ackd progress ACK_ID TEXT",
         examples=('ackd progress oil-v1 "Half of the pages are read"',),
         text="body",
         needs=("body",),
@@ -137,6 +148,7 @@ VERBS: dict[str, Verb] = {
     "amend": Verb(
         type="amend",
         help="Correct a message of your own: the one that --supersedes names, else your last in the thread.",
+        usage="ackd amend ACK_ID TEXT",
         examples=(
             'ackd amend oil-v1 "Cut exposure to 35 %"',
             'ackd amend oil-v1 --supersedes m-3f2a9c0012ab34cd --conclusion "Cut to 35 %"',
@@ -147,6 +159,7 @@ VERBS: dict[str, Verb] = {
     "cancel": Verb(
         type="cancel",
         help="Take back what you asked for.",
+        usage="ackd cancel ACK_ID [REASON]",
         examples=('ackd cancel oil-v1 "The meeting is off"',),
         text="reason",
         shown=("reason",),
@@ -154,6 +167,7 @@ VERBS: dict[str, Verb] = {
     "ruling": Verb(
         type="ruling",
         help="Decide a stuck thread: dri AGENT, extend DEADLINE, pick MESSAGE_ID, cancel, or close.",
+        usage="ackd ruling ACK_ID dri|extend|cancel|pick|close [VALUE] [REASON]",
         examples=(
             'ackd ruling oil-v1 dri macro "trading is away"',
             "ackd ruling oil-v1 extend 2h",
@@ -165,20 +179,28 @@ VERBS: dict[str, Verb] = {
     "broadcast": Verb(
         type="broadcast",
         help="Tell agents something; nobody owes an answer.",
-        examples=('ackd broadcast all --subject "Market holiday" --body "The exchange is closed on Monday"',),
+        usage="ackd broadcast AGENT… --body TEXT",
+        examples=('ackd broadcast all --subject "Holiday" --body "Closed on Monday"',),
         needs=("to", "body"),
         shown=("body", "subject", "urgency", "ack-id"),
     ),
 }
 
+_NEEDED = {
+    "to": "a recipient",
+    "action": "an action",
+    "body": "a text",
+    "ruling": "what is ruled",
+}
 _VALUE_OF = {"dri": "dri", "extend": "deadline", "pick": "pick"}
 _TO = click.argument("to_bare", metavar="TO...", nargs=-1, shell_complete=complete_agents)
 
 
-def _say(verb: Verb, sender: str | None, ack_id: str, options: dict[str, Any], bare: dict[str, Any]) -> int:
+def _say(name: str, sender: str | None, ack_id: str, options: dict[str, Any], bare: dict[str, Any]) -> int:
     """Compose an envelope of what stands bare and in options, and lay it down."""
     from ackd.engine.composing import compose, words_key
 
+    verb = VERBS[name]
     anyway = options.pop("anyway")
     author = agent_named(sender)
     with open_view() as view:
@@ -187,18 +209,19 @@ def _say(verb: Verb, sender: str | None, ack_id: str, options: dict[str, Any], b
         fields = fields_of(options, bare, view.root, view.tree)
         missing = [key for key in verb.needs if not fields.get(key)]
         if missing:
-            raise UsageError(f"{verb.type} needs {' and '.join(missing)}", hint=f"for example: {verb.examples[0]}")
-        composed = compose(view, verb.type, author, fields, named=ack_id)
+            words = " and ".join(_NEEDED.get(key, f"a {key}") for key in missing)
+            raise UsageError(f"{name} needs {words}: {verb.usage}", hint=f"for example: {verb.examples[0]}")
+        composed = compose(view, verb.type, author, fields, named=ack_id, anyway=anyway)
         return lay_down(view, composed, anyway=anyway)
 
 
 def _command(name: str, verb: Verb) -> click.Command:
     """Make the command of a verb."""
-    run = _RUNS[name] if name in _RUNS else _speak_in(verb)
+    run = _RUNS[name] if name in _RUNS else _speak_in(name, verb)
     arguments: list[Callable[[Any], Any]] = list(_ARGUMENTS.get(name, (ack_id_argument, _text_argument(verb))))
     for decorate in (common, *reversed(envelope_options(verb.shown)), from_option, *reversed(arguments)):
         run = decorate(run)
-    epilog = "Every key of an envelope is an option (--data, --attach, --thread …). A text of - is read from stdin."
+    epilog = f"A text of - is read from stdin.\n\n{hidden_options(verb.shown)}"
     return click.command(name, help=with_examples(verb.examples, verb.help), epilog=epilog)(run)
 
 
@@ -206,26 +229,26 @@ def _text_argument(verb: Verb) -> Callable[[Any], Any]:
     return click.argument("text", metavar="[TEXT]", required=False)
 
 
-def _speak_in(verb: Verb) -> Callable[..., int]:
+def _speak_in(name: str, verb: Verb) -> Callable[..., int]:
     def run(ack_id: str, text: str | None, sender: str | None, **options: Any) -> int:
-        return _say(verb, sender, ack_id, options, {verb.text: text} if text is not None else {})
+        return _say(name, sender, ack_id, options, {verb.text: text} if text is not None else {})
 
     return run
 
 
 def _request(to_bare: tuple[str, ...], sender: str | None, **options: Any) -> int:
-    return _say(VERBS["request"], sender, "", options, {"to": list(to_bare)})
+    return _say("request", sender, "", options, {"to": list(to_bare)})
 
 
 def _broadcast(to_bare: tuple[str, ...], sender: str | None, **options: Any) -> int:
-    return _say(VERBS["broadcast"], sender, "", options, {"to": list(to_bare)})
+    return _say("broadcast", sender, "", options, {"to": list(to_bare)})
 
 
 def _handoff(ack_id: str, to_bare: str | None, text: str | None, sender: str | None, **options: Any) -> int:
     bare: dict[str, Any] = {"to": [to_bare] if to_bare else []}
     if text is not None:
         bare["reason"] = text
-    return _say(VERBS["handoff"], sender, ack_id, options, bare)
+    return _say("handoff", sender, ack_id, options, bare)
 
 
 def _ruling(ack_id: str, kind: str | None, words: tuple[str, ...], sender: str | None, **options: Any) -> int:
@@ -240,7 +263,7 @@ def _ruling(ack_id: str, kind: str | None, words: tuple[str, ...], sender: str |
         raise UsageError("a ruling has one value and one reason", hint=f"for example: {VERBS['ruling'].examples[0]}")
     if value and not (bare.get(value) or options.get(value)):
         raise UsageError(f"ruling {kind} needs --{value}", hint="for example: " + "; ".join(VERBS["ruling"].examples))
-    return _say(VERBS["ruling"], sender, ack_id, options, bare)
+    return _say("ruling", sender, ack_id, options, bare)
 
 
 _RUNS: dict[str, Callable[..., int]] = {

@@ -1,4 +1,4 @@
-"""`ackd status`: does the daemon run, and who owes what."""
+"""`ackd status`: does the daemon run, who owes what, and which files need a look."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 import click
 
 from ackd.cli.options import common, examples, open_view
-from ackd.cli.output import LATE, coloured, emit, line, local, out, state_word, wanted
+from ackd.cli.output import LATE, block, coloured, columns, emit, line, local, out, state_word, wanted, wrap
+from ackd.cli.threads import STEPS
 
 MOST_OWED = 20
-_STEPS = {"confirm": "confirm", "final": "final", "answer": "answer", "accept": "accept", "rule": "rule"}
+MOST_FILES = 20
+MOST_REASONS = 3
 
 
 @click.command("status")
@@ -20,7 +22,7 @@ _STEPS = {"confirm": "confirm", "final": "final", "answer": "answer", "accept": 
     "ackd status --json",
 )
 def status() -> None:
-    """Whether the daemon runs, how many threads are in which state, and who owes what, the late first."""
+    """Whether the daemon runs, how many threads are in which state, who owes what, and which files need a look."""
     from ackd.engine.show import status_document
 
     with open_view() as view:
@@ -43,6 +45,9 @@ def _show(document: dict[str, Any], zone: Any) -> None:
             out(f"  {coloured(LATE, 'late')} {line(trouble, 400)}")
     for finding in document["findings"]:
         out(f"  {coloured(LATE, 'late')} {line(finding, 400)}")
+    for one in document["page"]["findings"]:
+        place = f"{document['page']['path']}:{one['line']}"
+        out(f"  {coloured(LATE, 'late')} {place}: {line(one['what'], 300)}; expected: {line(one['expected'], 200)}")
     out("  ".join(f"{state_word(state)} {count}" for state, count in document["counts"].items()))
     late, people, refused = len(document["late"]), len(document["needs_person"]), document["rejected"]
     for count, text in ((late, "late: ackd threads --overdue"), (people, "need a person: see BOARD.md")):
@@ -53,9 +58,32 @@ def _show(document: dict[str, Any], zone: Any) -> None:
     for one in document["owes"][:MOST_OWED]:
         mark = coloured(f"{LATE} late", "late") if one["late"] else "owes  "
         since = f"  since {local(one['since'], zone)}" if one["since"] else ""
-        out(f"  {mark}  {line(one['agent'], 70)}  {one['step']}  {line(one['ack_id'], 70)}{since}")
+        what = f"{line(one['agent'], 70)}  {STEPS.get(one['step'], one['step'])}  {line(one['ack_id'], 70)}{since}"
+        first, *rest = wrap(what, columns() - 10)
+        out(f"  {mark}  {first}")
+        for piece in rest:
+            out(f"          {piece}")
     if len(document["owes"]) > MOST_OWED:
         out(f"  … and {len(document['owes']) - MOST_OWED} more: ackd threads")
+    _show_files([one for one in document["files"] if one["conditions"]], zone)
+
+
+def _show_files(files: list[dict[str, Any]], zone: Any) -> None:
+    """Show the files that need a look: what is wrong with each, whose it is, and why, in lines of 80 columns."""
+    if not files:
+        return
+    out(f"files that need a look: {len(files)}")
+    for one in files[:MOST_FILES]:
+        owner = f"  {line(one['owner'], 70)}" if one["owner"] else ""
+        out(f"  {coloured(f'{LATE} ' + ', '.join(one['conditions']), 'late')}  {line(one['path'], 200)}{owner}")
+        for why in one["because"][:MOST_REASONS]:
+            out(block(line(why, 600), "      "))
+        if len(one["because"]) > MOST_REASONS:
+            out(f"      … and {len(one['because']) - MOST_REASONS} more: ackd status --json")
+        if "broken" in one["conditions"] and one["digest"]:
+            out(f"      in force is what was read {local(one['read_at'], zone)}")
+    if len(files) > MOST_FILES:
+        out(f"  … and {len(files) - MOST_FILES} more: ackd status --json")
 
 
 COMMANDS: dict[str, click.Command] = {"status": status}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command("up")
 @click.argument("folder", metavar="[DIR]", required=False)
 @click.option("--once", is_flag=True, help="Take one full pass and exit.")
-@click.option("--no-web", is_flag=True, help="Serve no pages.")
+@click.option("--no-web", is_flag=True, help="Accepted for scripts; there are no pages yet.")
 @click.option(
     "--log-format",
     type=click.Choice(["auto", "json", "text"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,18 +36,28 @@ def validate(paths: tuple[str, ...], form: str) -> int:
     else:
         for finding in checked.findings:
             out(_annotation(finding) if form == "github" else _text(finding))
-        say(f"{checked.files} files, {len(checked.findings)} findings")
+            for change in finding.repair if form == "text" else ():
+                out(f"  repair: {line(change, 300)}")
+            if finding.repair and form == "text":
+                out(f"  take it: ackd drop --repair {shlex.quote(line(finding.path, 300))}")
+        say(f"{_counted(checked.files, 'file')}, {_counted(len(checked.findings), 'finding')}")
     return 1 if checked.findings else 0
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def _text(finding: Finding) -> str:
-    place = f":{finding.line}:{finding.column}" if finding.line else ""
+    column = f":{finding.column}" if finding.column else ""
+    place = f":{finding.line}{column}" if finding.line else ""
     return f"{coloured(line(finding.path, 300) + place, 'late')}: {line(finding.message, 600)}"
 
 
 def _annotation(finding: Finding) -> str:
     """Write a workflow command of GitHub: what it gives a meaning to is escaped."""
-    place = f",line={finding.line},col={finding.column}" if finding.line else ""
+    column = f",col={finding.column}" if finding.column else ""
+    place = f",line={finding.line}{column}" if finding.line else ""
     return f"::error file={_property(finding.path)}{place}::{_data(line(finding.message, 600))}"
 
 

@@ -29,7 +29,7 @@ def lay_down(view: View, composed: Composed, *, anyway: bool) -> int:
         NotAllowedError: The thread does not allow it now, and `anyway` is not set.
         UsageError: Its deadline cannot be read.
     """
-    from ackd.engine.dropping import check_document, drop, foresee, require_allowed
+    from ackd.engine.dropping import check_document, drop, foresee, require_allowed, unknown_recipients
 
     _check_deadline(view, composed.document)
     envelope = check_document(view, composed.document)
@@ -37,7 +37,8 @@ def lay_down(view: View, composed: Composed, *, anyway: bool) -> int:
     dropped = drop(view, envelope)
     row = wait(view, dropped.path)
     thread = (row.thread if row is not None else "") or dropped.thread
-    for note in (*composed.notes, *foreseen.notes):
+    meant = unknown_recipients(view, envelope)
+    for note in (*composed.notes, *foreseen.notes, *meant):
         say(f"note: {line(note, 400)}")
     result = {
         "ack_id": thread,

@@ -38,6 +38,13 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
+class NodeSetting(msgspec.Struct, frozen=True):
+    """A value of the node's own configuration, and where it comes from: a variable, the file, or `default`."""
+
+    value: str
+    origin: str
+
+
 class _Place(msgspec.Struct, frozen=True):
     path: str
     dev: int
@@ -82,7 +89,7 @@ def load_node(tree: Path, *, create: bool = True) -> Node | None:
         NotAllowedError: The state directory belongs to somebody else, or anybody may write in it.
     """
     home = state_home()
-    settings = _settings()
+    settings = {key: one.value for key, one in node_settings().items()}
     there = tree.stat()
     here = _Place(str(tree.resolve()), there.st_dev, there.st_ino)
     if create:
@@ -130,7 +137,17 @@ def _identify(tree: Path, here: _Place, index: dict[str, _Place]) -> tuple[str, 
     if by_place:
         return by_place[0], []
     by_path = [name for name, place in index.items() if place.path == here.path]
-    return (by_path[0] if by_path else ""), []
+    if by_path and _has_ledger(tree):
+        return by_path[0], ["another folder lies at this path now; its ledger says that it is the same tree"]
+    return "", []
+
+
+def _has_ledger(tree: Path) -> bool:
+    """Tell whether a tree holds anybody's ledger: a fresh clone of ours does, one that was laid down anew does not."""
+    try:
+        return any(one.is_dir() for one in (tree / "ledger").iterdir())
+    except OSError:
+        return False
 
 
 def _is_there(place: _Place) -> bool:
@@ -185,10 +202,15 @@ def _make_private(state: Path) -> None:
         raise NotAllowedError(f"others may write in the state directory {state}", hint=f"chmod 700 {state}")
 
 
-def _settings() -> dict[str, str]:
+def node_settings() -> dict[str, NodeSetting]:
+    """Give the node's own configuration, `node` and `durability`, each with its origin.
+
+    Raises:
+        InvalidError: It cannot be used; the message names file and key.
+    """
     from ackd.config.yaml_file import read_yaml
 
-    settings = {"node": _host_name(), "durability": "normal"}
+    settings = {"node": NodeSetting(_host_name(), "default"), "durability": NodeSetting("normal", "default")}
     path = config_file()
     try:
         data = path.read_bytes()
@@ -197,16 +219,17 @@ def _settings() -> dict[str, str]:
     document = read_yaml(data, name=str(path)) if data else {}
     if document is not None and not isinstance(document, dict):
         raise InvalidError(f"{path} is no mapping", hint="write `node: my-laptop`")
-    for key in ("node", "durability"):
+    for key in settings:
         value = (document or {}).get(key)
         if value is not None:
-            settings[key] = str(value)
+            settings[key] = NodeSetting(str(value), str(path))
     override = os.environ.get("ACKD_NODE")
     if override:
-        settings["node"] = override
-    settings["node"] = clean_name(settings["node"], what="node")
-    if settings["durability"] not in ("normal", "paranoid"):
-        raise InvalidError(f"{path} durability: {settings['durability']!r:.40}", hint="use normal or paranoid")
+        settings["node"] = NodeSetting(override, "ACKD_NODE")
+    node = settings["node"]
+    settings["node"] = NodeSetting(clean_name(node.value, what="node"), node.origin)
+    if settings["durability"].value not in ("normal", "paranoid"):
+        raise InvalidError(f"{path} durability: {settings['durability'].value!r:.40}", hint="use normal or paranoid")
     return settings
 
 

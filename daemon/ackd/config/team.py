@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -10,12 +11,16 @@ import msgspec
 from ackd.config.yaml_file import read_yaml
 from ackd.errors import InvalidError
 from ackd.fs.beneath import FileRead, Root
-from ackd.protocol.ids import clean_name, name_key
+from ackd.protocol.ids import clean_name, name_key, shown
 from ackd.protocol.instant import parse_duration
 from ackd.protocol.policy import Agent, Policy, Timeouts, make_roster
 
 FILE_NAME = "team.yaml"
 _CAP = 65_536
+_KEYS = (
+    *("agents", "people", "arbiters", "groups", "default_home", "timezone", "timeouts", "trust_edits", "protocol"),
+    *("permissions", "depth_limit", "$schema"),
+)
 
 
 class Team(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +81,8 @@ def _team(document: dict[str, Any]) -> Team:
     seen: dict[str, str] = {}
     for member in (*agents, *persons):
         other = seen.setdefault(name_key(member.name), member.name)
+        if name_key(member.name) == "all":
+            raise InvalidError(f"{FILE_NAME}: {member.name} is no name: it means every agent", hint="rename it")
         if other is not member.name:
             raise InvalidError(
                 f"{FILE_NAME} has {other} and {member.name}, which count as the same name", hint="rename one of them"
@@ -84,19 +91,25 @@ def _team(document: dict[str, Any]) -> Team:
     for name in groups:
         if name_key(name) in seen:
             raise InvalidError(f"{FILE_NAME}: {name} is a group and an agent", hint="rename the group")
+    findings += _unknown_keys(document)
     arbiters = _names(document.get("arbiters"))
-    findings += [f"arbiter {name} is not on the roster" for name in arbiters if name_key(name) not in seen]
+    for name in arbiters:
+        if name_key(name) not in seen:
+            near = _nearest(name, seen.values())
+            raise InvalidError(
+                f"{FILE_NAME} arbiters: {name} is not on the roster",
+                hint=f"did you mean {near}?" if near else "add it under agents: or people:",
+            )
     findings += [
         f"{member} in group {name} is not on the roster"
         for name, members in groups.items()
         for member in members
         if name_key(member) not in seen
     ]
-    known = [name for name in arbiters if name_key(name) in seen]
     groups = {name: [one for one in members if name_key(one) in seen] for name, members in groups.items()}
     zone_name = document.get("timezone") or "UTC"
     policy = Policy(
-        roster=make_roster((*agents, *persons), arbiters=known, groups=groups),
+        roster=make_roster((*agents, *persons), arbiters=arbiters, groups=groups),
         timeouts=times,
         zone=_zone(zone_name),
         depth_limit=int(document.get("depth_limit") or 5),
@@ -109,6 +122,22 @@ def _team(document: dict[str, Any]) -> Team:
         default_home=str(document.get("default_home") or ""),
         findings=tuple(findings),
     )
+
+
+def _unknown_keys(document: dict[str, Any]) -> list[str]:
+    findings = []
+    for key in document:
+        if key not in _KEYS:
+            near = _nearest(key, _KEYS)
+            guess = f"; did you mean {near}?" if near else ""
+            findings.append(f"{FILE_NAME}: the key {shown(key)} is unknown{guess}")
+    return findings
+
+
+def _nearest(word: str, words: Iterable[str]) -> str:
+    import difflib
+
+    return next(iter(difflib.get_close_matches(word, list(words), n=1)), "")
 
 
 def _agent(name: str, details: dict[str, Any], team: Timeouts, *, is_person: bool) -> Agent:

@@ -11,16 +11,17 @@ from typing import Any
 import msgspec
 
 from ackd.engine.book import Book
-from ackd.engine.judging import ENDING, Judging, Ready
+from ackd.engine.judging import ENDING, Judging, Ready, Said
 from ackd.engine.keeper import Keeper
 from ackd.engine.refusals import Refusals
 from ackd.errors import AckdError, InvalidError
 from ackd.fs import faults
 from ackd.fs.beneath import FileRead, NotRegular, Root, Stat, TooLarge, Unreadable, Vanished
 from ackd.intake.decode import Bad, Conflict, Open, decode
+from ackd.intake.repair import NoRepair, Repair, Repaired, repair
 from ackd.ledger import FileRow
 from ackd.protocol.courtesy import is_courtesy
-from ackd.protocol.envelope import TEXT_KEYS, read_envelope
+from ackd.protocol.envelope import TEXT_KEYS, Envelope, read_envelope
 from ackd.protocol.policy import Policy
 from ackd.protocol.table import VERDICTS
 from ackd.schema import KINDS, accepts, problems
@@ -32,6 +33,11 @@ CAP = 1024 * 1024
 """The largest envelope, in bytes."""
 
 DELIVERY_KEY = "ackd"
+_ADDRESSING = frozenset({"from", "ack_id"})
+"""What no delivery has at its top level: an answer that was written into one is a message all the same."""
+_BEYOND_REPAIR = frozenset({"incomplete", "conflict-markers"})
+"""Refusals that say themselves why only the author can put the file right."""
+
 _FROM = re.compile(rb'"(?:from|sender|From)"\s*:\s*"([^"\\\x00-\x1f]{1,64})"')
 
 
@@ -106,6 +112,19 @@ class Admission:
                 detail = f"ackd itself failed on it ({type(error).__name__}); please report it with the daemon's log"
                 self._refusals.add_data(one.row, one.data, "internal-error", detail, now)
                 self._observe(one.row.path, "refused", "", detail)
+
+    def speak(self, envelope: Envelope, path: str, now: int) -> Said:
+        """Judge what a line of a page says, as if it had been dropped; see `Judging.speak`."""
+        try:
+            said = self._judging.speak(envelope, path, now)
+        except (AckdError, OSError):
+            raise
+        except Exception as error:
+            # A fault of ours in one line must not stop all others (R13).
+            log.exception("internal-error", extra={"path": path})
+            said = Said("", "refused", f"ackd itself failed on it ({type(error).__name__}); please report it")
+        self._observe(path, said.verdict, said.thread, said.because)
+        return said
 
     def _take(self, candidate: Candidate, now: int, again: bool) -> None:
         path, stat = candidate.path, candidate.stat
@@ -208,12 +227,11 @@ class Admission:
     def _other_kind(self, path: str, document: dict[str, Any]) -> str:
         """Give what a file is that is no envelope, or an empty string."""
         mark = document.get(DELIVERY_KEY)
-        if isinstance(mark, str) and mark.startswith("delivery/"):
+        if isinstance(mark, str) and mark.startswith("delivery/") and not document.keys() & _ADDRESSING:
             return "delivery"
-        if "ack_id" not in document:
-            kind = layout.kind_of(path)
-            if kind:
-                return kind
+        kind = layout.kind_of_object(path, document)
+        if kind:
+            return kind
         return "attachment" if self._book.attached(path) else ""
 
     def _is_mere_courtesy(self, document: dict[str, Any]) -> bool:
@@ -258,9 +276,10 @@ class Admission:
         document: dict[str, Any] | None = None,
         **more: Any,
     ) -> None:
-        self._refusals.add(
-            path, read, code, detail, self._author(path, read.data, document), now, document=document, **more
-        )
+        offer = _offer(path, read.data) if code not in _BEYOND_REPAIR else None
+        meant = offer.document if isinstance(offer, Repaired) else document
+        author = self._author(path, read.data, meant)
+        self._refusals.add(path, read, code, detail, author, now, document=document, repair=offer, **more)
         self._observe(path, "refused", "", f"{code}: {detail}")
 
     def _show_keepers(self, path: str, kind: str, document: Any, read: FileRead, now: int) -> None:
@@ -286,10 +305,20 @@ class Admission:
         if match is not None:
             written = match[1].decode("utf-8", "replace")
         elif written is None and layout.kind_of(path):
-            # Such a file is its owner's by its name, as status/macro.json is.
-            written = path.rpartition("/")[2].removesuffix(".json")
+            # Such a file is its owner's, who was known before, or whose name it has, as status/macro.json.
+            written = self._book.subject(path).data.get("owner") or path.rpartition("/")[2].removesuffix(".json")
         member = self._policy().roster.find(written.removeprefix("@")) if isinstance(written, str) else None
         return member.name if member is not None else ""
+
+
+def _offer(path: str, data: bytes) -> Repair | None:
+    """Repair a refused file, where what it was meant to be is certain; None for what is no envelope by its place."""
+    if layout.kind_of(path):
+        return None
+    offer = repair(data)
+    if isinstance(offer, Repaired) and str(offer.document.get(DELIVERY_KEY, "")).startswith("delivery/"):
+        return NoRepair("it is a delivery of ackd's own")
+    return offer
 
 
 def _rank(ready: Ready) -> tuple[int, str]:

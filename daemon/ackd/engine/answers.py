@@ -37,7 +37,8 @@ def answers(deliver: Deliver, thread: Thread, message: Message | None) -> list[d
                 conclusion="",
             )
         )
-    if "final" in deliver.asks:
+    # A reminder takes the place of the request's file: what the DRI could do with that one it can do with this.
+    if "final" in deliver.asks or (deliver.kind == "reminder" and deliver.agent == thread.dri):
         given.append(form.final())
     if "answer" in deliver.asks:
         given.append(form.answer("answer", "You answer the question.", "answer", in_reply_to=to, body=""))

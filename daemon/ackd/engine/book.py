@@ -22,24 +22,26 @@ from ackd.protocol.ids import name_key, split_suffix
 from ackd.protocol.obligations import Clock
 from ackd.protocol.refusal import PREFIX, Refusal, fold_refusals
 from ackd.protocol.subject import PREFIX as SUBJECT
-from ackd.protocol.subject import Note, Subject, fold_subject, is_thread, note_body, subject_id
+from ackd.protocol.subject import Note, Subject, add_entry, fold_subject, is_thread, note_body, subject_id
 from ackd.protocol.table import UNKNOWN
 from ackd.protocol.thread import Thread
 
 _MOST_THREADS = 20_000
 
 _encode = msgspec.json.Encoder().encode
+_read = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class _Live:
     """A thread in hand: its entries, when each was seen, and the fold of them, which grows with them."""
 
-    __slots__ = ("entries", "folding", "has_row", "seen")
+    __slots__ = ("entries", "folding", "has_row", "seen", "subject")
 
     def __init__(self, entries: list[tuple[Entry, int]]) -> None:
         self.entries = [entry for entry, _ in entries]
         self.seen = {entry.key: read_at for entry, read_at in entries}
         self.folding: Folding | None = None
+        self.subject: Subject | None = None
         self.has_row = bool(entries)
 
 
@@ -98,6 +100,8 @@ class Book:
         live.seen[entry.key] = at
         if live.folding is not None:
             live.folding.add(entry)
+        if live.subject is not None:
+            live.subject = add_entry(live.subject, entry)
         self._keys.setdefault(_key(thread), {})[thread] = None
         self.touched[thread] = None
         return entry
@@ -164,7 +168,15 @@ class Book:
 
     def subject_of(self, ledger: str) -> Subject:
         """Give what is known of the subject with that ledger."""
-        return fold_subject(ledger, self._hold(ledger).entries)
+        live = self._hold(ledger)
+        if live.subject is None:
+            live.subject = fold_subject(ledger, live.entries)
+        return live.subject
+
+    def subjects(self) -> list[tuple[str, dict[str, Any]]]:
+        """Give name and data of every subject, as they were committed."""
+        boards = (_read(row.board) for row in self.memory.threads(open_only=True) if row.phase == "noted")
+        return [(board["name"], board["data"]) for board in boards]
 
     def note(self, name: str, data: dict[str, Any], note: Note | None, at: int) -> None:
         """Record what is known of a subject now, and who is told of it, once."""

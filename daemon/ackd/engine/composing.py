@@ -10,8 +10,10 @@ import msgspec
 
 from ackd.engine.answers import reference
 from ackd.engine.dropping import new_message_id, spoken_to
+from ackd.engine.meant import unknown_thread
 from ackd.engine.reading import View
 from ackd.engine.texts import ordered
+from ackd.engine.untaken import untaken
 from ackd.errors import InvalidError, NotAllowedError
 from ackd.protocol.envelope import STATES
 from ackd.protocol.ids import clean_ack_id, clean_name, name_key, shown
@@ -38,7 +40,9 @@ class Composed(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-def compose(view: View, type_: str, sender: str, fields: dict[str, Any], *, named: str = "") -> Composed:
+def compose(
+    view: View, type_: str, sender: str, fields: dict[str, Any], *, named: str = "", anyway: bool = False
+) -> Composed:
     """Put an envelope together.
 
     `message_id` and, where it speaks to something, `in_reply_to` are filled in; an amend that names nothing corrects
@@ -51,9 +55,11 @@ def compose(view: View, type_: str, sender: str, fields: dict[str, Any], *, name
         fields: What the author says, by envelope key.
         named: For all but requests and broadcasts: the ack_id as written, or the unique start of one.
 
+        anyway: Whether it may name a thread that nobody knows; it then waits for its request.
+
     Raises:
         InvalidError: The ack_id cannot be one, or is the start of several threads'.
-        NotAllowedError: There is nothing to amend.
+        NotAllowedError: Nobody knows the thread, or there is nothing to amend.
     """
     author = view.team.policy.roster.spelling(sender)
     document: dict[str, Any] = {("state" if type_ in STATES else "type"): type_, "from": author, **fields}
@@ -65,7 +71,7 @@ def compose(view: View, type_: str, sender: str, fields: dict[str, Any], *, name
         if name_key(ack_id) != name_key(named):
             notes.append(f"{named} is taken as {ack_id}")
         if thread is None:
-            notes.append(f"no request {ack_id} is known yet: this waits for it")
+            notes += _await_request(view, ack_id, author, anyway=anyway)
     elif type_ == "request" and not document.get("ack_id"):
         now = datetime.datetime.now(view.team.policy.zone)
         document["ack_id"] = new_ack_id(str(fields.get("action") or ""), now)
@@ -142,6 +148,24 @@ def _speaks_in(view: View, named: str) -> tuple[str, Thread | None]:
         few = ", ".join(found[:5])
         raise InvalidError(f"{shown(named)} is the start of several threads: {few}", hint="write more of it")
     return (found[0], view.book.thread(found[0])) if found else (ack_id, None)
+
+
+def _await_request(view: View, ack_id: str, author: str, *, anyway: bool) -> list[str]:
+    """Say for which request a message waits; refuse one that waits for nothing that anybody knows of."""
+    if any(one.messages for one in view.book.named(ack_id)):
+        return []  # Several threads have the bare id: the judge says which is meant.
+    waits = untaken(view, ack_id)
+    if waits is not None and waits.type in _OPENING:
+        return [f"the request in {waits.path} is not taken in yet: this waits for it"]
+    view.refresh()
+    if any(one.messages for one in view.book.named(ack_id)):
+        return []  # The daemon took its request in while the files were looked through.
+    if not anyway:
+        raise NotAllowedError(
+            unknown_thread(view, ack_id, author),
+            hint="ackd threads lists them; --anyway drops it all the same, to wait for its request",
+        )
+    return [f"no request {ack_id} is known yet: this waits for it"]
 
 
 def _last_own(thread: Thread, author: str) -> Message:

@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -133,6 +134,11 @@ def single_pass(engine: Engine) -> None:
     """Take one full pass: all that lies there, all that is due, all pages; what is not whole waits for the next."""
     engine.start()
     engine.turn(EVERYTHING)
+    unsaid = engine.people.unsaid(engine.clock())
+    if unsaid:
+        # A page that was saved just now counts once it has rested; nobody looks again after this pass.
+        time.sleep(unsaid / 1000)
+        engine.turn(NOTHING)
     engine.finish()
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from ackd.engine.answers import answers
 from ackd.engine.letters import Case, Letter, write_letter
-from ackd.engine.texts import in_force, ordered, text_as_of, when
+from ackd.engine.texts import in_force, ordered, plain_json, text_as_of, when
 from ackd.protocol.obligations import Deliver
 from ackd.protocol.policy import Policy
 from ackd.protocol.thread import Message, Thread
@@ -97,7 +97,7 @@ def render_delivery(deliver: Deliver, thread: Thread, policy: Policy, at_ms: int
         document["ids"] = deliver.ids
     return Rendered(
         generated_name(at_ms, deliver.kind, deliver.thread, deliver.ids[0]),
-        bytes(msgspec.json.format(_encode(document), indent=2)) + b"\n",
+        plain_json(msgspec.json.format(_encode(document).decode(), indent=2)).encode() + b"\n",
         _facts(case, request, states_request=with_request or (request is not None and request is message)),
     )
 

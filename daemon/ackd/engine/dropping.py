@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from ackd.engine.answers import reference
+from ackd.engine.meant import nearest, unknown_member
 from ackd.engine.reading import View
 from ackd.errors import InvalidError, NotAllowedError
 from ackd.fs.stage import Stage
@@ -35,6 +36,11 @@ _INSTEAD = {
     "courtesy": "say nothing: courtesy wakes nobody",
 }
 """What to do instead, by the row of the table that would hold."""
+_FIELDS = {
+    "/status": "--status takes success, partial_success, failed, rejected or cancelled",
+    "/ack_id": "use letters, digits, '.', '_' and '-', starting with a letter or digit, at most 64 characters",
+}
+"""What a field takes, by its pointer."""
 
 
 class Dropped(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,13 +67,15 @@ def check_document(view: View, document: dict[str, Any]) -> Envelope:
     if not accepts("envelope", document):
         found = problems("envelope", document)
         text = "; ".join(f"{one.pointer or 'the envelope'}: {one.expected}, found {one.found}" for one in found[:5])
-        raise InvalidError(f"this is no valid envelope: {text}", hint="ackd protocol says what each message needs")
+        hint = next((_FIELDS[one.pointer] for one in found if one.pointer in _FIELDS), "")
+        raise InvalidError(
+            f"this is no valid envelope: {text}", hint=hint or "ackd protocol says what each message needs"
+        )
     envelope = read_envelope(document)
     roster = view.team.policy.roster
     if roster.find(envelope.sender) is None:
-        raise InvalidError(
-            f"the sender {shown(envelope.sender)} is not on the roster", hint=f"ackd agents add {envelope.sender}"
-        )
+        hint = unknown_member(envelope.sender, (member.name for member in roster.members.values()))
+        raise InvalidError(f"the sender {shown(envelope.sender)} is not on the roster", hint=hint)
     return envelope
 
 
@@ -102,10 +110,18 @@ def require_allowed(view: View, envelope: Envelope) -> Verdict:
     """
     verdict = foresee(view, envelope)
     if verdict.word in _NOT_WHAT_WAS_MEANT:
+        if envelope.type == "ruling" and not _may_rule(view, envelope.sender):
+            raise NotAllowedError(
+                f"{view.team.policy.roster.spelling(envelope.sender)} may not rule: only arbiters and people do",
+                hint=f"{_who_may_rule(view)}; --anyway drops it all the same",
+            )
         because = verdict.because or f"it would be taken as {verdict.word}, and nobody would hear of it"
-        instead = _INSTEAD.get(verdict.row, "ackd show {thread} says where the thread stands").format(
-            thread=verdict.thread
-        )
+        if verdict.row == "nobody" or (verdict.row not in _INSTEAD and unknown_recipients(view, envelope)):
+            instead = _whom(view, envelope)
+        else:
+            instead = _INSTEAD.get(verdict.row, "ackd show {thread} says where the thread stands").format(
+                thread=verdict.thread
+            )
         raise NotAllowedError(because, hint=f"{instead}; --anyway drops it all the same")
     return verdict
 
@@ -150,6 +166,39 @@ def spoken_to(thread: Thread, agent: str, type_: str) -> str:
         if pending:
             return reference(thread.message(pending[-1].digest))
     return reference(thread.text_in_force(thread.request))
+
+
+def unknown_recipients(view: View, envelope: Envelope) -> list[str]:
+    """Say for each name in a message's `to` and `dri` that the roster lacks whom it probably means, if anybody."""
+    roster = view.team.policy.roster
+    known = [*(member.name for member in roster.members.values()), *roster.groups, "all"]
+    dri = envelope.text_of("dri").removeprefix("@")
+    unknown = [*roster.expand(envelope.to).unknown, *([dri] if dri and roster.find(dri) is None else [])]
+    near = ((name, nearest(name.removeprefix("@"), known)) for name in dict.fromkeys(unknown))
+    return [f"{shown(name)}: did you mean {found[0]}?" for name, found in near if found]
+
+
+def _whom(view: View, envelope: Envelope) -> str:
+    """Say what to type where nobody could own a request or hear a broadcast."""
+    meant = unknown_recipients(view, envelope)
+    if meant:
+        return " ".join(one.partition(": ")[2] for one in meant) + " ackd agents list shows the roster"
+    if view.team.policy.roster.expand(envelope.to).members and not envelope.text_of("dri"):
+        return "name who answers for it: --dri AGENT"
+    return "ackd agents list shows the roster"
+
+
+def _may_rule(view: View, sender: str) -> bool:
+    roster = view.team.policy.roster
+    member = roster.find(sender)
+    return member is not None and (member.is_person or member.name in roster.arbiters)
+
+
+def _who_may_rule(view: View) -> str:
+    roster = view.team.policy.roster
+    people = [member.name for member in roster.members.values() if member.is_person]
+    may = list(dict.fromkeys([*roster.arbiters, *people]))
+    return f"who may: {', '.join(may)}" if may else "nobody may yet: ackd agents add NAME --arbiter"
 
 
 def _place(view: View, envelope: Envelope) -> tuple[str, str]:

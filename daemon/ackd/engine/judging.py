@@ -15,7 +15,7 @@ from ackd.protocol.drop import Drop
 from ackd.protocol.entry import JUDGED
 from ackd.protocol.envelope import Envelope, read_envelope
 from ackd.protocol.ids import name_key, split_suffix
-from ackd.protocol.judge import Verdict, judge, rejudge
+from ackd.protocol.judge import Verdict, could_rise, judge, rejudge
 from ackd.protocol.policy import Policy
 from ackd.protocol.routing import route
 from ackd.protocol.thread import Message, Thread
@@ -25,7 +25,6 @@ from ackd.tree.skips import conflict_original
 ENDING = frozenset({"final", "cancel", "ruling"})
 """Types that may end a thread: of what was found together they are judged last."""
 
-_WEAK = frozenset({"held", "weak"})
 _ROUNDS = 8
 _MOST_SHAPES = 10_000
 
@@ -41,6 +40,14 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True):
     data: bytes
     before: FileRow | None
     words: str = ""
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What became of a message: the thread, the word of its verdict, and what its author is told."""
+
+    thread: str
+    verdict: str
+    because: str = ""
 
 
 class Settle(Protocol):
@@ -78,32 +85,14 @@ class Judging:
     def judge(self, ready: Ready, now: int) -> None:
         """Judge one envelope, record the verdict, and judge again what waited for it."""
         envelope, row, before = ready.envelope, ready.row, ready.before
-        book, policy = self._book, self._policy()
-        sender = policy.roster.spelling(envelope.sender)
-        known = book.known(envelope.digest)
+        sender = self._policy().roster.spelling(envelope.sender)
+        known = self._book.known(envelope.digest)
         if known is not None and not self._may_judge_again(known, sender):
             self._restated(envelope, row, known, sender, before, now)
             return
-        routed = route(envelope, sender, book.named(envelope.ack_id))
-        thread = book.thread(routed.thread)
-        edits = self._edited(before, envelope, sender)
-        taken_by = book.identity(envelope.identity) if envelope.identity != envelope.digest else ""
         words = ready.words
-        drop = Drop(
-            envelope=envelope,
-            path=row.path,
-            at=now,
-            folder=self._folder(row.path, routed.thread + routed.suffix),
-            holder=self._holder(envelope, routed.thread),
-            retries=self._retries(envelope, words, routed.thread),
-            edits=edits,
-            conflict_of=self._conflict_of(row.path, envelope),
-            identity_taken=bool(taken_by) and taken_by != envelope.digest and not edits,
-            candidates=routed.candidates,
-            suffix=routed.suffix,
-        )
-        verdict = judge(thread, drop, policy, book.find)
-        faults.reach("judge")
+        edits = self._edited(before, envelope, sender)
+        drop, verdict = self._decide(envelope, row.path, sender, now, edits=edits, words=words)
         self._record(drop, verdict, sender, row.sha256, now, words)
         self._settle(
             msgspec.structs.replace(row, digest=envelope.digest), verdict.word, verdict.thread, verdict.because, before
@@ -111,6 +100,55 @@ class Judging:
         if verdict.word == "refused":
             code = "unknown-sender" if verdict.row == "stranger" else verdict.row
             self._refusals.add_judged(row.path, ready.data, code, verdict, sender, now)
+        self._risen(verdict, now)
+
+    def speak(self, envelope: Envelope, path: str, now: int) -> Said:
+        """Judge what a line of a page says, and record it, as if it had been dropped; no file has a part in it.
+
+        Args:
+            envelope: What the line stands for.
+            path: The page.
+            now: The node's wall clock, milliseconds.
+
+        Returns:
+            What became of it. Content that is known is never news: then what became of it before.
+        """
+        sender = self._policy().roster.spelling(envelope.sender)
+        known = self._book.known(envelope.digest)
+        if known is not None and not self._may_judge_again(known, sender):
+            return Said(known.thread, known.verdict)
+        words = envelope.words_digest if envelope.type == "request" else ""
+        drop, verdict = self._decide(envelope, path, sender, now, words=words)
+        self._record(drop, verdict, sender, "", now, words)
+        self._risen(verdict, now)
+        return Said(verdict.thread, verdict.word, verdict.because)
+
+    def _decide(
+        self, envelope: Envelope, path: str, sender: str, now: int, *, edits: str = "", words: str = ""
+    ) -> tuple[Drop, Verdict]:
+        """Find out the circumstances of a message that is news, and judge it against its thread."""
+        book = self._book
+        routed = route(envelope, sender, book.named(envelope.ack_id))
+        taken_by = book.identity(envelope.identity) if envelope.identity != envelope.digest else ""
+        drop = Drop(
+            envelope=envelope,
+            path=path,
+            at=now,
+            folder=self._folder(path, routed.thread + routed.suffix),
+            holder=self._holder(envelope, routed.thread),
+            retries=self._retries(envelope, words, routed.thread),
+            edits=edits,
+            conflict_of=self._conflict_of(path, envelope),
+            identity_taken=bool(taken_by) and taken_by != envelope.digest and not edits,
+            candidates=routed.candidates,
+            suffix=routed.suffix,
+        )
+        verdict = judge(book.thread(routed.thread), drop, self._policy(), book.find)
+        faults.reach("judge")
+        return drop, verdict
+
+    def _risen(self, verdict: Verdict, now: int) -> None:
+        """Judge again what waited for the threads that a verdict changed."""
         self._rise(verdict.thread, now)
         if verdict.child is not None:
             self._rise(verdict.child.thread, now)
@@ -198,6 +236,7 @@ class Judging:
             return
         known = Known(verdict.thread, verdict.word, verdict.row, drop.path)
         book.learn(envelope.digest, known, envelope.identity)
+        self._refusals.came(envelope.digest, drop.path, now)
         if verdict.word == "opened":
             if words:
                 book.note_asked(words, verdict.thread)
@@ -213,9 +252,12 @@ class Judging:
         """Judge held and weak messages again, where their thread has grown so that they can rise; finals last."""
         for _ in range(_ROUNDS):
             thread = self._book.thread(thread_id)
-            waiting = [message for message in thread.messages if message.verdict in _WEAK]
+            # What a person had removed cannot be judged again: its words are gone.
+            waiting = [
+                one for one in thread.messages if could_rise(thread, one) and one.content.get("purged") is not True
+            ]
             shape = _shape(thread)
-            if not waiting or not thread.request or self._shapes.get(thread_id) == shape:
+            if not waiting or self._shapes.get(thread_id) == shape:
                 return
             if len(self._shapes) >= _MOST_SHAPES:
                 self._shapes.clear()
@@ -245,7 +287,6 @@ def _shape(thread: Thread) -> tuple[object, ...]:
         *(thread.request, thread.dri, thread.dri_epoch, thread.ended_by, tuple(thread.duties)),
         tuple((question.digest, question.answered) for question in thread.questions),
         tuple((handoff.digest, handoff.outcome) for handoff in thread.handoffs),
-        sum(message.verdict in _WEAK for message in thread.messages),
     )
 
 

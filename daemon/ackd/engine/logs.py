@@ -9,6 +9,8 @@ from typing import IO, Any
 
 import msgspec
 
+from ackd.engine.texts import plain_json
+
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _encode = msgspec.json.Encoder().encode
 _COLOURS = {logging.WARNING: "33", logging.ERROR: "31"}
@@ -44,7 +46,7 @@ class JsonFormatter(logging.Formatter):
         line |= _fields(record)
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        return _encode(line).decode()
+        return plain_json(_encode(line).decode())
 
 
 class TextFormatter(logging.Formatter):

@@ -16,7 +16,10 @@ from ackd.config import Node, Team, load_team
 from ackd.engine.admission import CAP, Admission, Candidate
 from ackd.engine.book import Book
 from ackd.engine.carry import Carrier
+from ackd.engine.decisions import Decisions
 from ackd.engine.keeper import BoardLine, Keeper
+from ackd.engine.kinds import Kinds
+from ackd.engine.people import People
 from ackd.engine.publishing import Publisher
 from ackd.engine.rebuild import rebuild, touch_all
 from ackd.engine.refusals import Refusals
@@ -80,13 +83,17 @@ class Engine:
         self.admission = Admission(root, self.book, self.refusals, self.policy, self._saw_verdict)
         self.carrier = Carrier(root, self.stage, self.book, self.policy, self._saw_delivery)
         self.publisher = Publisher(root, self.stage, self.book, self.policy, self.findings, self.board_lines)
-        self.keepers: tuple[Keeper, ...] = ()
+        self.people = People(root, self.book, self.policy, self.admission.speak)
+        self.keepers: tuple[Keeper, ...] = (
+            self.people,
+            Kinds(root, self.book, self.refusals, self.policy),
+            Decisions(root, self.stage, self.book, self.policy),
+        )
         self.admission.keepers = self.keepers
         self.trouble: dict[str, str] = {}
         self.on_delivery: Callable[[], None] = _nothing
         self.stopping = False
         self.deliveries = 0
-        self._hinted: set[str] = set()
         self._rescan_at = 0
         self._retry_at: int | None = None
         self._sealed = 0
@@ -214,7 +221,6 @@ class Engine:
         if changes.rescan or now >= self._rescan_at or (self._retry_at is not None and now >= self._retry_at):
             self._rescan_at = now + random.randint(*_RESCAN_MS)  # noqa: S311 - jitter, no secret
             self._retry_at = None
-            self._hinted.clear()
             yield from self._scan_all()
             return
         for path in changes.paths:

@@ -10,19 +10,21 @@ import msgspec
 
 from ackd.engine.book import Book
 from ackd.engine.keeper import BoardLine
-from ackd.engine.pages import MOST_ENDED, BoardRow, RefusedFile, board_page, thread_page
+from ackd.engine.pages import MOST_ENDED, BoardRow, RefusedFile, board_page
+from ackd.engine.thread_page import thread_page
 from ackd.errors import AckdError
 from ackd.fs import faults
 from ackd.fs.beneath import FileRead, Root
 from ackd.fs.stage import Stage
 from ackd.protocol.policy import Policy
 from ackd.protocol.subject import is_thread
-from ackd.protocol.table import CONFIRMED, REQUEST
+from ackd.protocol.table import CONFIRMED, REQUEST, UNKNOWN
 from ackd.tree import layout
 
 EVERY_MS = 10_000
 """A page is written at most once in this time (DESIGN part 2)."""
 
+_MOST_ENDED_KNOWN = 100_000
 _CAP = 4 * 1024 * 1024
 _WRITTEN = "pages-written"
 _read_row = msgspec.json.Decoder(BoardRow).decode
@@ -52,6 +54,7 @@ class Publisher:
         self._root, self._stage, self._book, self._policy = root, stage, book, policy
         self._findings, self._lines = findings, lines
         self._due: dict[str, int] = {}
+        self._ended: set[str] = set()
         self._written: dict[str, int] = {}
         self._board_due: int | None = 0
         self._all_written_at = 0
@@ -60,8 +63,13 @@ class Publisher:
     def changed(self, threads: dict[str, None], now: int) -> None:
         """Note that threads changed; their pages follow, and the board."""
         for thread in threads:
-            if is_thread(thread):
-                self._due.setdefault(thread, self._written.get(thread, now - EVERY_MS) + EVERY_MS)
+            if not is_thread(thread):
+                continue
+            self._due.setdefault(thread, self._written.get(thread, now - EVERY_MS) + EVERY_MS)
+            if thread not in self._ended and self._book.thread(thread).ended:
+                # The receipt of a finished thread is what people look for: it is written at once.
+                self._ended.add(thread)
+                self._due[thread] = now
         if threads and self._board_due is None:
             self._board_due = self._written.get(layout.BOARD, now - EVERY_MS) + EVERY_MS
 
@@ -110,6 +118,8 @@ class Publisher:
                 self._due[name] = now + EVERY_MS
         if ready and not self._due:
             self._all_written_at = now
+        if len(self._ended) > _MOST_ENDED_KNOWN:
+            self._ended.clear()
         if len(self._written) > 4 * limit:
             self._written = {name: at for name, at in self._written.items() if at + EVERY_MS > now}
         return len(ready)
@@ -119,11 +129,13 @@ class Publisher:
         rows = memory.threads(open_only=True)
         refused = [msgspec.json.decode(row.board) for row in rows if row.phase == "refused"]
         ended = islice((row for row in memory.ended() if is_thread(row.id)), MOST_ENDED)
-        shown = [*(row for row in rows if row.phase in (REQUEST, CONFIRMED)), *ended]
+        opened = [_read_row(row.board) for row in rows if row.phase in (REQUEST, CONFIRMED)]
+        # What waits for its request, or was refused for good, is a person's to see; refused strangers stand apart.
+        opened += [one for row in rows if row.phase == UNKNOWN and (one := _read_row(row.board)).conditions]
         # Whoever has an inbox was told there; what is left needs a person.
         unheard = [one for one in refused if not one["author"] and not one["thread"]]
         return board_page(
-            [_read_row(row.board) for row in shown],
+            [*opened, *(_read_row(row.board) for row in ended)],
             refused=[
                 RefusedFile(path=one["path"], reason=str(one["detail"]), record=f"{one['record']}.problem.json")
                 for one in unheard

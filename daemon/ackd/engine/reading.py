@@ -21,7 +21,7 @@ from ackd.exchange import SealedFiles
 from ackd.fs.beneath import FileRead, Root
 from ackd.fs.stage import Stage
 from ackd.ledger import FileRow, Memory
-from ackd.protocol.entry import JUDGED, REFUSED
+from ackd.protocol.entry import JUDGED, REFUSED, RESOLVED
 from ackd.protocol.envelope import TEXT_KEYS
 from ackd.protocol.ids import name_key, shown
 from ackd.protocol.instant import iso
@@ -129,7 +129,9 @@ class View:
         for name in self.members():
             if name_key(name) == name_key(agent.removeprefix("@")):
                 return name
-        raise InvalidError(f"{shown(agent)} is not on the roster", hint=f"ackd agents add {agent}")
+        from ackd.engine.meant import unknown_member
+
+        raise InvalidError(f"{shown(agent)} is not on the roster", hint=unknown_member(agent, self.members()))
 
     @property
     def memory(self) -> Memory:
@@ -202,11 +204,16 @@ class View:
             found.append(board)
         return found
 
-    def thread(self, written: str) -> Thread:
+    def thread(self, written: str, *, speaker: str = "", explain: bool = True) -> Thread:
         """Give the thread that an ack_id, or the unique start of one, names.
 
+        Args:
+            written: What was written.
+            speaker: Who speaks, in the roster's spelling; a slip is more likely to mean one of its own threads.
+            explain: Whether the error says what may have been meant, which looks through the tree.
+
         Raises:
-            InvalidError: None or several have it.
+            InvalidError: None or several have it, or its request lies in the tree and waits for the daemon.
         """
         found = self.book.find(written)
         if found is not None and found.messages:
@@ -217,7 +224,16 @@ class View:
         if ids:
             few = ", ".join(ids[:5])
             raise InvalidError(f"{shown(written)} is the start of several threads: {few}", hint="write more of it")
-        raise InvalidError(f"no thread {shown(written)} is known", hint="ackd threads lists them")
+        if not explain:
+            raise InvalidError(f"no thread {shown(written)} is known", hint="ackd threads lists them")
+        from ackd.engine.meant import unknown_thread
+        from ackd.engine.untaken import untaken
+
+        waits = untaken(self, written)
+        if waits is not None:
+            by, hint = ("the running daemon", "try again") if self.is_running else ("a daemon", "ackd up")
+            raise InvalidError(f"thread {waits.ack_id} is not taken in yet: {waits.path} waits for {by}", hint=hint)
+        raise InvalidError(unknown_thread(self, written, speaker), hint="ackd threads lists them")
 
     def starting_with(self, written: str) -> list[str]:
         """Give the ids of the threads that start so."""
@@ -312,6 +328,10 @@ class View:
             body = entry.body
             if entry.kind == JUDGED and body["verdict"] == "duplicate" and body["path"] in found:
                 continue
+            if entry.kind == RESOLVED and body.get("taken") and body["path"] in found:
+                row = found[body["path"]]
+                because = f"{row.because}; repaired: taken in as {body['taken']}"
+                found[row.path] = msgspec.structs.replace(row, because=because)
             if entry.kind in (JUDGED, REFUSED):
                 refused = entry.kind == REFUSED
                 found[body["path"]] = FileRow(
@@ -329,6 +349,10 @@ class View:
         """Give the refusals that stand."""
         rows = [row for row in self.memory.threads(open_only=True) if row.phase == "refused"]
         return [msgspec.json.decode(row.board) | {"id": row.id[1:], "at": row.updated} for row in rows]
+
+    def subjects(self) -> list[tuple[str, dict[str, Any]]]:
+        """Give name and data of all that is followed beside the threads."""
+        return self.book.subjects()
 
     # The daemon.
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+import msgspec
+
 from ackd.engine.book import Book
 from ackd.exchange import Exchange
 from ackd.fs.beneath import FileRead, Root
-from ackd.ledger import InboxRow, Known, Memory
-from ackd.protocol.entry import DELIVERED, JUDGED, Entry
+from ackd.ledger import FileRow, InboxRow, Known, Memory
+from ackd.protocol.entry import DELIVERED, JUDGED, REFUSED, RESOLVED, Entry
 from ackd.protocol.envelope import read_envelope
 from ackd.protocol.fold import strength
 
@@ -58,6 +60,13 @@ def _index(memory: Memory, entries: list[Entry], root: Root) -> None:
             _index_message(memory, entry.thread, entry.body)
         elif entry.kind == DELIVERED and entry.body.get("path"):
             _index_delivery(memory, entry, root)
+        elif entry.kind == REFUSED:
+            # So that a file that was put right meanwhile takes its refusal with it.
+            body = entry.body
+            row = FileRow(path=body["path"], sha256=body["sha256"], verdict="refused", at=entry.at)
+            memory.put_files([msgspec.structs.replace(row, because=str(body["problem"].get("detail", "")))])
+        elif entry.kind == RESOLVED:
+            memory.put_files([FileRow(path=entry.body["path"], at=entry.at)])
 
 
 def _index_message(memory: Memory, thread: str, body: dict[str, Any]) -> None:
@@ -67,7 +76,7 @@ def _index_message(memory: Memory, thread: str, body: dict[str, Any]) -> None:
         memory.add_known([(digest, Known(thread, body["verdict"], body["row"], body["path"]))])
     if body["identity"] != digest:
         memory.add_identities([(body["identity"], digest)])
-    if body["verdict"] == "opened" and body["type"] == "request":
+    if body["verdict"] == "opened" and body["type"] == "request" and not body.get("purged"):
         envelope = read_envelope(body["message"])
         memory.add_asked([(envelope.words_digest, thread)])
         if envelope.text_of("thread"):

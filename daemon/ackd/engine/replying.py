@@ -10,7 +10,7 @@ from ackd.engine.reading import View
 from ackd.errors import InvalidError
 from ackd.intake.decode import Whole, decode
 from ackd.protocol.conditions import who_owes
-from ackd.protocol.courtesy import is_courtesy, is_silent_token, strip_quotes
+from ackd.protocol.courtesy import is_courtesy, is_silent_token, says_nothing, strip_quotes
 from ackd.protocol.envelope import TEXT_KEYS, Envelope, read_envelope
 from ackd.protocol.ids import name_key
 from ackd.protocol.policy import Roster
@@ -50,7 +50,7 @@ def check_incoming(view: View, text: str, agent: str, thread: Thread | None) -> 
     others = _addresses_others(own, agent, roster)
     if others:
         return Reply(NO_REPLY, f"it is addressed to {others}, not to {agent}")
-    if is_courtesy(text, names=_names(roster)):
+    if says_nothing(text, names=_names(roster)):
         return _check_courtesy(agent, thread)
     if thread is not None and _is_replay(own, thread) and not _owes(thread, agent):
         return Reply(NO_REPLY, f"thread {thread.id} has these words already, and {agent} owes nothing there")
@@ -76,7 +76,8 @@ def check_outgoing(view: View, text: str, agent: str, thread: Thread | None) -> 
 def _substance(agent: str, thread: Thread | None) -> Reply:
     if thread is not None and thread.ended:
         return Reply(
-            REPLY, f"it has substance, but thread {thread.id} has ended: no answer is owed; new work needs a new ack_id"
+            REPLY,
+            f"reply only if it needs one: thread {thread.id} has ended, no answer is owed; new work needs a new ack_id",
         )
     owed = [] if thread is None else _owes(thread, agent)
     more = f"; {agent} owes: {_how(thread, owed)}" if thread is not None and owed else ""
@@ -109,7 +110,7 @@ def _check_envelope(view: View, envelope: Envelope, agent: str) -> Reply:
     if envelope.to and agent not in expanded.members:
         return Reply(NO_REPLY, f"it is addressed to {', '.join(envelope.to[:5])}, not to {agent}")
     only_words = envelope.type in ("supplement", "progress", "answer") and not envelope.has_more_than_words
-    if only_words and is_courtesy(envelope.words, names=_names(policy.roster)):
+    if only_words and says_nothing(envelope.words, names=_names(policy.roster)):
         return _check_courtesy(agent, thread)
     return _substance(agent, thread)
 

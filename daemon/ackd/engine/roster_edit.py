@@ -22,6 +22,7 @@ from ackd.protocol.ids import clean_name, name_key
 from ackd.tree import layout
 
 _CAP = 65_536
+_EVERYBODY = "all"
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _WORDS_OF_YAML = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 
@@ -65,6 +66,10 @@ def with_member(
     """Give the bytes of a `team.yaml` with somebody added, and what was added. Raises as `add_member`."""
     name = clean_name(name.removeprefix("@"), what="agent")
     roster = parse_team(data).policy.roster
+    if name_key(name) == _EVERYBODY:
+        raise InvalidError(f"{name} is no name for one: it means every agent", hint="choose another name")
+    if name_key(name) in roster.groups:
+        raise InvalidError(f"{name} is a group of {layout.TEAM}", hint="choose another name, or rename the group")
     member = roster.find(name)
     before = read_yaml(data, name=layout.TEAM) or {}
     expected: dict[str, Any] = copy.deepcopy(before)

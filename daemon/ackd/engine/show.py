@@ -6,6 +6,9 @@ import hashlib
 import time
 from typing import Any
 
+from ackd.engine.files_shown import file_documents
+from ackd.engine.lateness import is_late, late_debts
+from ackd.engine.page_memory import page_document
 from ackd.engine.reading import View
 from ackd.engine.texts import in_force
 from ackd.errors import AckdError
@@ -16,7 +19,7 @@ from ackd.protocol.conditions import assignee_state, conditions, who_owes
 from ackd.protocol.instant import iso
 from ackd.protocol.refusal import PREFIX
 from ackd.protocol.table import FINAL, UNKNOWN
-from ackd.protocol.thread import Message, Thread
+from ackd.protocol.thread import Duty, Message, Thread
 from ackd.tree import layout
 
 _CAP = 1024 * 1024
@@ -28,23 +31,31 @@ def thread_document(thread: Thread) -> dict[str, Any]:
     """Give all that is known of a thread.
 
     `state` is null before the request, `final` null where there is none or the thread was closed without one;
-    `assignees` says for each what it did or that it was asked, `owes` what is owed now.
+    `assignees` says for each what it did (`final`: it wrote the final and nothing before it) or that it was asked,
+    `owes` what is owed now.
     """
     request = thread.text_in_force(thread.request)
     since = {done.key: done.stamp[0] for done in thread.done.values()}
     since |= {message.key: message.stamp[0] for message in thread.messages}
+    late = late_debts(thread)
     return {
         "ack_id": thread.id,
         "state": None if thread.phase == UNKNOWN else thread.phase,
         "conditions": list(conditions(thread)),
         "dri": thread.dri or None,
-        "assignees": {duty.agent: assignee_state(duty) for duty in thread.duties.values()},
+        "assignees": {duty.agent: _did(thread, duty) for duty in thread.duties.values()},
         "final": _final(thread),
         "requester": thread.requester or None,
         "action": in_force(thread, request.digest).get("action") if request is not None else None,
         "deadline": iso(thread.deadline_ms) if thread.deadline_ms is not None else None,
         "owes": [
-            {"agent": one.agent, "step": one.step, "since": _iso(since.get(one.since_key))} for one in who_owes(thread)
+            {
+                "agent": one.agent,
+                "step": one.step,
+                "since": _iso(since.get(one.since_key)),
+                "late": is_late(one, late),
+            }
+            for one in who_owes(thread)
         ],
         "ended_by": thread.ended_by or None,
         "parent": thread.parent or None,
@@ -67,7 +78,15 @@ def thread_line(board: dict[str, Any]) -> dict[str, Any]:
         "requester": board["requester"] or None,
         "action": board["action"],
         "deadline": _iso(board["deadline_ms"]),
-        "owes": [{"agent": one["agent"], "step": one["step"], "since": _iso(one["since_ms"])} for one in board["owes"]],
+        "owes": [
+            {
+                "agent": one["agent"],
+                "step": one["step"],
+                "since": _iso(one["since_ms"]),
+                "late": one.get("late", False),
+            }
+            for one in board["owes"]
+        ],
         "ended_by": board["ended_by"] or None,
         "updated_at": iso(board["updated_at"]),
     }
@@ -87,7 +106,7 @@ def file_line(row: FileRow) -> dict[str, Any]:
 
 
 def status_document(view: View) -> dict[str, Any]:
-    """Give how things stand: the daemon, how many threads are in which state, who owes what (the late first)."""
+    """Give how things stand: the daemon, how many threads are in which state, who owes what (the late first), files."""
     health = view.health()
     boards = view.threads()
     owes = [
@@ -96,12 +115,13 @@ def status_document(view: View) -> dict[str, Any]:
             "step": one["step"],
             "ack_id": board["id"],
             "since": _iso(one["since_ms"]),
-            "late": bool(_LATE & set(board["conditions"])),
+            "late": one.get("late", False),
         }
         for board in boards
         for one in board["owes"]
     ]
     owes.sort(key=lambda one: (not one["late"], one["since"] or "~", one["ack_id"], one["agent"]))
+    refusals = view.refusals()
     counts = dict.fromkeys(("request", "confirmed", "final"), 0)
     for board in boards:
         if board["state"] is not None:
@@ -113,8 +133,10 @@ def status_document(view: View) -> dict[str, Any]:
         "late": [board["id"] for board in boards if _LATE & set(board["conditions"])],
         "needs_person": [board["id"] for board in boards if "needs-person" in board["conditions"]],
         "owes": owes,
-        "rejected": len(view.refusals()),
+        "files": file_documents(view.subjects(), refusals, time.time_ns() // 1_000_000),
+        "rejected": len(refusals),
         "findings": _findings(view),
+        "page": page_document(view.book),
         "source": "tree" if view.from_tree else "memory",
     }
 
@@ -127,12 +149,13 @@ def wait_for_end(view: View, written: str, seconds: float) -> Thread:
     """
     end = time.monotonic() + seconds
     while True:
+        is_over = time.monotonic() >= end
         try:
-            thread = view.thread(written)
-            if thread.phase == FINAL or time.monotonic() >= end:
+            thread = view.thread(written, explain=is_over)
+            if thread.phase == FINAL or is_over:
                 return thread
         except AckdError:
-            if time.monotonic() >= end:
+            if is_over:
                 raise
         time.sleep(_POLL_S)
         view.refresh()
@@ -172,7 +195,7 @@ def refusal_documents(view: View) -> list[dict[str, Any]]:
         if refusal is None:
             continue
         problem = refusal.problem
-        errors = problem.get("errors")
+        errors, changes = problem.get("errors"), problem.get("changes")
         documents.append(
             {
                 "id": one["id"],
@@ -182,6 +205,10 @@ def refusal_documents(view: View) -> list[dict[str, Any]]:
                 "detail": problem.get("detail"),
                 "errors": errors if isinstance(errors, list) else [],
                 "fix": problem.get("fix"),
+                "repaired": problem.get("repaired"),
+                "changes": changes if isinstance(changes, list) else [],
+                "why_no_repair": problem.get("why_no_repair"),
+                "envelope": refusal.repaired,
                 "record": refusal.record,
                 "ack_id": problem.get("thread"),
                 "at": iso(refusal.at),
@@ -209,6 +236,12 @@ def roster_document(view: View) -> list[dict[str, Any]]:
         }
         for member in roster.members.values()
     ]
+
+
+def _did(thread: Thread, duty: Duty) -> str:
+    state = assignee_state(duty)
+    final = thread.text_in_force(thread.final)
+    return "final" if state == "asked" and final is not None and final.sender == duty.agent else state
 
 
 def _final(thread: Thread) -> dict[str, Any] | None:

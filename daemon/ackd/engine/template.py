@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import msgspec
 
-from ackd.errors import AckdError
+from ackd.errors import AckdError, UsageError
 from ackd.fs.beneath import FileRead, Root
 from ackd.fs.stage import Stage
 from ackd.resources import schema_dir, template_dir
@@ -34,8 +35,16 @@ def lay_down(folder: Path) -> LaidDown:
         folder: The tree to be; made where it is missing.
 
     Raises:
+        UsageError: It lies in a tree: one within another would take the other's files for its own.
         AckdError: The folder cannot be made, or something in it is in the way.
     """
+    outer = _tree_around(folder)
+    if outer is not None:
+        raise UsageError(
+            f"{folder} lies in the tree {outer}: trees do not nest",
+            hint=f"this tree is there already: ackd status --dir {shlex.quote(str(outer))}; "
+            "a new one beside it: ackd init DIR",
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -58,6 +67,12 @@ def lay_down(folder: Path) -> LaidDown:
                 kept += 1
         lay_schemas(root)
     return LaidDown(folder, tuple(made), kept)
+
+
+def _tree_around(folder: Path) -> Path | None:
+    """Give the tree that a folder lies in, links followed; a tree does not lie in itself."""
+    above = folder.resolve().parents
+    return next((one for one in above if (one / layout.TEAM).is_file() and (one / layout.ROUNDTABLE).is_dir()), None)
 
 
 def lay_schemas(root: Root) -> int:

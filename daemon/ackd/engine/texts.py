@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -9,6 +10,11 @@ import msgspec
 
 from ackd.protocol.instant import iso
 from ackd.protocol.thread import Message, Thread
+
+_STEERS = re.compile(
+    "[\x7f-\x9f\xad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff]"
+)
 
 _FIRST = (
     *(
@@ -108,3 +114,16 @@ def original_type(thread: Thread, message: Message) -> str:
 
 def _sorted(value: Any) -> Any:
     return msgspec.Raw(_encode_sorted(value)) if type(value) in (dict, list) and value else value
+
+
+def plain_json(text: str) -> str:
+    """Write as escapes what steers a terminal or hides in JSON, such as C1 controls and bidirectional marks.
+
+    The JSON says the same to whoever reads it as JSON. The encoder itself escapes the controls below U+0020.
+    """
+    return text if text.isascii() and "\x7f" not in text else _STEERS.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    units = found[0].encode("utf-16-be")
+    return "".join(f"\\u{units[n]:02x}{units[n + 1]:02x}" for n in range(0, len(units), 2))

@@ -12,17 +12,27 @@ from typing import Any
 import msgspec
 
 from ackd.config import Team, parse_team
+from ackd.engine.page_reading import read_page
 from ackd.engine.places import json_place, yaml_place
 from ackd.errors import InvalidError
 from ackd.intake.decode import Bad, Conflict, Open, Whole, decode
+from ackd.intake.encodings import NoText, read_text
 from ackd.protocol.envelope import read_envelope
 from ackd.protocol.ids import shown
 from ackd.schema import problems
 from ackd.tree import layout
+from ackd.tree.project_status import read_project_status
 from ackd.tree.skips import is_temporary
 
 _CAP = 1024 * 1024
-_LINE = re.compile(r"line ([0-9]{1,9})")
+_LINE = re.compile(re.escape(layout.TEAM) + r", line ([0-9]{1,9})")
+_PLACES = (
+    (re.compile(r"((?:agents/[^/: ]{1,64}/)?timeouts): ([^/: ]{1,64}) is no timeout"), "/{0}/{1}"),
+    (re.compile(r"((?:agents/[^/: ]{1,64}/)?timeouts/[^/: ]{1,64}|arbiters|timezone): "), "/{0}"),
+    (re.compile(r'the key "([^"]{1,80})" is unknown'), "/{0}"),
+    (re.compile(r"[^ ]{1,160} in group ([^ ]{1,160}) is not on the roster"), "/groups/{0}"),
+)
+"""Forms of what the reader of `team.yaml` says, and the pointer to what each speaks of."""
 _TOPS = frozenset((*layout.KIND_FOLDERS, layout.ROUNDTABLE, layout.INBOX, layout.DECISIONS))
 
 
@@ -35,6 +45,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         pointer: The field as an RFC 6901 pointer, or an empty string.
         message: What is wrong and what should stand there.
         kind: Kind of document that the file was taken for.
+        repair: What would be changed to make it the envelope that it was certainly meant to be, a sentence each.
     """
 
     path: str
@@ -43,6 +54,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     pointer: str = ""
     message: str
     kind: str
+    repair: tuple[str, ...] = ()
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -55,7 +67,8 @@ class Checked(msgspec.Struct, frozen=True):
 def validate(paths: Iterable[Path]) -> Checked:
     """Check files and folders.
 
-    What the daemon does not read as a message or a document of its own is left out: other endings, dot-folders,
+    What the daemon does not read as a message or a document of its own is left out: other endings (but for the
+    people's page), dot-folders,
     `ledger/`, `rejected/`, and files that an envelope among `paths` attaches.
 
     Raises:
@@ -85,7 +98,7 @@ def check_file(path: Path, rel: str, team: Team | None) -> list[Finding]:
         rel: Where it lies in its tree, which says what it is.
         team: The team, for its roster, or None where there is none.
     """
-    kind = layout.kind_of(rel) or "envelope"
+    kind = "project-status" if rel == layout.PROJECT_STATUS else layout.kind_of(rel) or "envelope"
     try:
         size = path.stat().st_size
         data = path.read_bytes() if path.is_file() and size <= _CAP else b""
@@ -100,6 +113,8 @@ def check_file(path: Path, rel: str, team: Team | None) -> list[Finding]:
 
 def check_bytes(data: bytes, path: str, rel: str, team: Team | None = None) -> list[Finding]:
     """Check the bytes of a file. Arguments as in `check_file`."""
+    if rel == layout.PROJECT_STATUS:
+        return _check_page(data, path, team)
     kind = layout.kind_of(rel) or "envelope"
     if kind == "team":
         return _check_team(data, path)
@@ -107,8 +122,20 @@ def check_bytes(data: bytes, path: str, rel: str, team: Team | None = None) -> l
         return _check_radar(data, path)
     decoded = decode(data)
     if isinstance(decoded, Whole):
-        return _check_document(decoded.value, data, path, rel, team)
-    return [_not_whole(decoded, path, kind)]
+        found = _check_document(decoded.value, data, path, rel, team)
+    else:
+        found = [_not_whole(decoded, path, kind)]
+    return _with_repair(found, data) if found and layout.kind_of(rel) is None else found
+
+
+def _with_repair(found: list[Finding], data: bytes) -> list[Finding]:
+    """Name the repair in the first finding, where there is one."""
+    from ackd.intake.repair import Repaired, repair
+
+    offer = repair(data)
+    if not isinstance(offer, Repaired):
+        return found
+    return [msgspec.structs.replace(found[0], repair=offer.changes), *found[1:]]
 
 
 def _not_whole(decoded: Open | Conflict | Bad, path: str, kind: str) -> Finding:
@@ -121,7 +148,7 @@ def _not_whole(decoded: Open | Conflict | Bad, path: str, kind: str) -> Finding:
 
 def _check_document(document: dict[str, Any], data: bytes, path: str, rel: str, team: Team | None) -> list[Finding]:
     mark = document.get("ackd")
-    kind = layout.kind_of(rel) if "ack_id" not in document else None
+    kind = layout.kind_of_object(rel, document)
     if isinstance(mark, str) and mark.startswith("delivery/"):
         kind = "delivery"
     kind = kind or "envelope"
@@ -152,6 +179,23 @@ def _by_schema(kind: str, document: Any, text: str, path: str) -> list[Finding]:
     ]
 
 
+def _check_page(data: bytes, path: str, team: Team | None) -> list[Finding]:
+    """Check the people's page: by its own form, and by the roster where there is one."""
+    text = read_text(data)
+    if isinstance(text, NoText):
+        return [Finding(path=path, message=text.reason, kind="project-status")]
+    if team is None:
+        found = read_project_status(text.text).findings
+    else:
+        found = read_page(text.text, team.policy.roster, team.policy.zone).findings
+    return [
+        Finding(
+            path=path, line=one.line, column=1, message=f"{one.what}; expected: {one.expected}", kind="project-status"
+        )
+        for one in found
+    ]
+
+
 def _check_radar(data: bytes, path: str) -> list[Finding]:
     """Check the radar, the one document of a tree that is a list."""
     try:
@@ -171,10 +215,10 @@ def _check_team(data: bytes, path: str) -> list[Finding]:
         found = problems("team", document)
         if not found:
             team = parse_team(data)
-            return [Finding(path=path, message=one, kind="team") for one in team.findings]
+            return [_of_team(one, data, path) for one in team.findings]
     except InvalidError as error:
-        line = _LINE.search(error.message)
-        return [Finding(path=path, line=int(line[1]) if line else 0, message=error.message, kind="team")]
+        hint = "" if error.hint.startswith("correct ") else error.hint
+        return [_of_team(error.message + (f"; {hint}" if hint else ""), data, path)]
     return [
         Finding(
             path=path,
@@ -185,6 +229,19 @@ def _check_team(data: bytes, path: str) -> list[Finding]:
         )
         for one in found
     ]
+
+
+def _of_team(message: str, data: bytes, path: str) -> Finding:
+    """Make a finding of what the reader of `team.yaml` says: its name stands before it once, the place is looked up."""
+    line = _LINE.match(message)
+    said = message.removeprefix(layout.TEAM) if line is None else message[line.end() :]
+    said = said.lstrip(": ")
+    if line is not None:
+        return Finding(path=path, line=int(line[1]), message=said, kind="team")
+    found = ((form.match(said), pointer) for form, pointer in _PLACES)
+    pointer = next((pointer.format(*match.groups()) for match, pointer in found if match is not None), "")
+    place = _at(yaml_place(data, pointer)) if pointer else {}
+    return Finding(path=path, **place, pointer=pointer, message=said, kind="team")
 
 
 def _at(place: tuple[int, int]) -> dict[str, Any]:
@@ -205,7 +262,7 @@ def _walk(path: Path) -> Iterator[Path]:
 
 def _is_ours(rel: str) -> bool:
     name = rel.rpartition("/")[2]
-    return rel == layout.TEAM or (layout.is_drop_path(rel) and not is_temporary(name))
+    return rel in (layout.TEAM, layout.PROJECT_STATUS) or (layout.is_drop_path(rel) and not is_temporary(name))
 
 
 def _place(path: Path) -> tuple[Path | None, str]:

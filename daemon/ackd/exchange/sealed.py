@@ -38,10 +38,14 @@ class SealedFiles:
 
     def publish(self, node: str, inc: str, first: int, lines: Sequence[bytes]) -> str:
         """Publish a run of entries as one sealed file; one of that name that is there already stays as it is."""
-        last = first + len(lines) - 1
-        path = f"{FOLDER}/{node}-{inc}/{first:010d}-{last:010d}.jsonl"
-        header = canonical({"ackd": FORM, "node": node, "inc": inc, "first": first, "last": last, "read": {}})
-        self._stage.create_new(path, b"\n".join((header, *lines, b"")))
+        path, data = _sealed(node, inc, first, lines)
+        self._stage.create_new(path, data)
+        return path
+
+    def put_back(self, node: str, inc: str, first: int, lines: Sequence[bytes]) -> str:
+        """Publish a run of own entries again, in place of a file that something damaged; give its path."""
+        path, data = _sealed(node, inc, first, lines)
+        self._stage.replace(path, data)
         return path
 
     def published(self, node: str, inc: str) -> int:
@@ -84,6 +88,12 @@ class SealedFiles:
             previous, number = entry.key, number + 1
         problem = "" if number == last + 1 else f"{path} ends at entry {number - 1}, not at {last}"
         return Sealed(source=path, entries=tuple(entries), problem=problem)
+
+
+def _sealed(node: str, inc: str, first: int, lines: Sequence[bytes]) -> tuple[str, bytes]:
+    last = first + len(lines) - 1
+    header = canonical({"ackd": FORM, "node": node, "inc": inc, "first": first, "last": last, "read": {}})
+    return f"{FOLDER}/{node}-{inc}/{first:010d}-{last:010d}.jsonl", b"\n".join((header, *lines, b""))
 
 
 class _Header(msgspec.Struct, frozen=True):

@@ -127,6 +127,36 @@ class Memory:
             self._roll_back()
             raise
 
+    def damage(self, most: int = 10) -> list[str]:
+        """Give what SQLite's own check finds wrong with the file, at most so many lines; empty where it is whole."""
+        try:
+            rows = self._db.execute(f"PRAGMA integrity_check({int(most)})").fetchall()
+        except sqlite3.DatabaseError as error:
+            return [str(error)]
+        return [str(row[0]) for row in rows if row[0] != "ok"]
+
+    def redact(self, lines: Iterable[tuple[Entry, bytes]]) -> None:
+        """Put other lines in place of entries from which a person had something removed."""
+        self._db.executemany(
+            "UPDATE entries SET line = ? WHERE node = ? AND inc = ? AND seq = ?",
+            [(line, one.node, one.inc, one.seq) for one, line in lines],
+        )
+
+    def shrink(self) -> None:
+        """Write the file anew with what it holds now and nothing else, and empty the write-ahead log.
+
+        Raises:
+            BusyError: Somebody reads in it, or the disk is full: what was removed can still be found in the file.
+        """
+        try:
+            self._db.execute("VACUUM").fetchall()
+            is_busy = bool(self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
+            reason = "somebody reads in it"
+        except sqlite3.Error as error:
+            is_busy, reason = True, str(error)
+        if is_busy:
+            raise BusyError(f"the memory cannot be written anew: {reason}", hint="try the same again")
+
     def rest(self) -> None:
         """Move the write-ahead log into the database while nothing else is to be done; harmless at any time."""
         self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
@@ -178,6 +208,11 @@ class Memory:
         """Give every entry in the order in which it came."""
         for line, read_at in self._db.execute("SELECT line, read_at FROM entries ORDER BY id"):
             yield parse_entry(line), read_at
+
+    def incarnations(self, node: str) -> list[tuple[str, int]]:
+        """Give the incarnations of a node, each with the number of its newest entry that is known."""
+        query = "SELECT inc, max(seq) FROM entries WHERE node = ? GROUP BY inc ORDER BY inc"
+        return [(str(inc), int(last)) for inc, last in self._db.execute(query, (node,))]
 
     def last_of(self, node: str, inc: str) -> Entry | None:
         """Give the newest entry of an incarnation, or None."""

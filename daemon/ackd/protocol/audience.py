@@ -63,7 +63,7 @@ class Audience:
         for _ in self.thread.messages:
             if current is None:
                 break
-            told.update(dict.fromkeys(tell.agent for tell in current.told if tell.kind != "notice"))
+            told.update(dict.fromkeys(tell.agent for tell in current.told if tell.kind not in _ABOUT_IT))
             current = self.thread.message(current.revised_by) if current.revised_by else None
         return told
 
@@ -93,7 +93,9 @@ class Audience:
         return (self.found.target,)
 
     def _arbiter(self) -> Iterable[str]:
-        """The first arbiter, else the first person."""
+        """The first arbiter, else the first person; once a thread."""
+        if any(message.row == "in-lineage" for message in self.thread.messages):
+            return ()  # It was told once; the thread is shown as one that needs a person.
         roster = self.policy.roster
         return (roster.arbiters or roster.people)[:1]
 
@@ -103,6 +105,9 @@ class Audience:
 
 _OWN = frozenset({"author", "requesters"})
 """Audiences in which the author itself is meant."""
+
+_ABOUT_IT = frozenset({"notice", "collision"})
+"""Kinds by which somebody hears about a message without being one of its recipients."""
 
 _AUDIENCES: dict[str, Callable[[Audience], Iterable[str]]] = {
     "author": Audience._author,

@@ -43,7 +43,7 @@ class Owes(msgspec.Struct, frozen=True):
 def conditions(thread: Thread) -> tuple[str, ...]:
     """Give the conditions that hold for a thread, in the order of `CONDITIONS`.
 
-    - held: a message waits, for its request or for its author to say which thread is meant;
+    - held: a message of substance waits, for its request or for its author to say which thread is meant;
     - clarifying: a question has no answer yet, timed out or not;
     - overdue: the DRI was told that the final is missing, and it still is;
     - escalated: somebody above was told of a debt that is neither paid nor ruled upon;
@@ -56,7 +56,7 @@ def conditions(thread: Thread) -> tuple[str, ...]:
     Two are never given here: `ambiguous` belongs to live sends, `provisional` to trees with several nodes.
     """
     held = {
-        "held": any(message.verdict == "held" for message in thread.messages),
+        "held": any(message.verdict == "held" and not message.basis.get("courtesy") for message in thread.messages),
         "conflicted": _is_conflicted(thread),
     }
     if not thread.ended:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
 
 import msgspec
@@ -15,9 +16,10 @@ VERSION = 1
 JUDGED = "judged"
 """A message was taken in and judged; `body` has the whole message, its verdict and the basis of the verdict."""
 REFUSED = "refused"
-"""A file was refused; `body` has its path, the SHA-256 of its bytes and the problem."""
+"""A file was refused; `body` has its path, the SHA-256 of its bytes, the problem and, if certain, the repair."""
 RESOLVED = "resolved"
-"""A refused file was put right or judged again; `body` has the path and the SHA-256 of the refused bytes."""
+"""A refused file was put right or judged again; `body` has the path and the SHA-256 of the refused bytes, and `taken`,
+the file that brought the repaired content, where it was not the refused file itself."""
 DELIVERED = "delivered"
 """An obligation was carried out; `body` has the ids, the agent, the path and the facts that were stated."""
 TIMER = "timer"
@@ -30,6 +32,8 @@ SETTLED = "settled"
 """Every joined node has read the final."""
 PURGED = "purged"
 """A person had a message removed; its hash stays."""
+
+_KEY = re.compile(r"[0-9a-f]{64}\Z")
 
 KINDS = frozenset({JUDGED, REFUSED, RESOLVED, DELIVERED, TIMER, NOTED, HOME, SETTLED, PURGED})
 
@@ -69,7 +73,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         return (self.stamp, self.node, self.inc, self.seq)
 
 
-class _Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=False):
+class _Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=False, omit_defaults=True):
     v: int
     node: str
     inc: str
@@ -81,6 +85,7 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Fal
     thread: str
     at: int
     body: dict[str, Any]
+    purged: str = ""
 
 
 _encode_line = msgspec.json.Encoder(order="sorted").encode
@@ -135,6 +140,9 @@ def make_entry(
 def parse_entry(line: bytes) -> Entry:
     """Read an entry from its line; the key is the hash of the line as it stands.
 
+    The line of a purged entry names the key that it had before, `purged`, and keeps it: so the next entry still follows
+    it. Only a line whose body says that it was purged may do so.
+
     Raises:
         InvalidError: The line is no entry, or of a version that this ackd does not know.
     """
@@ -144,8 +152,10 @@ def parse_entry(line: bytes) -> Entry:
         raise InvalidError(f"this line is no ledger entry: {error}") from None
     if read.v != VERSION:
         raise InvalidError(f"this ledger entry has version {read.v}, known is {VERSION}", hint="update ackd")
+    if read.purged and not (_KEY.match(read.purged) and read.body.get("purged") is True):
+        raise InvalidError("this ledger entry names another key, and yet nothing was removed from it")
     return Entry(
-        key=hashlib.sha256(line).hexdigest(),
+        key=read.purged or hashlib.sha256(line).hexdigest(),
         node=read.node,
         inc=read.inc,
         seq=read.seq,
@@ -156,4 +166,29 @@ def parse_entry(line: bytes) -> Entry:
         thread=read.thread,
         at=read.at,
         body=read.body,
+    )
+
+
+def purge_entry(entry: Entry, body: dict[str, Any]) -> bytes:
+    """Give the line that stands for an entry from which a person had something removed.
+
+    Args:
+        entry: The entry as it was; its key stays.
+        body: What is left of its body; `purged` is added to it.
+    """
+    return _encode_line(
+        _Line(
+            v=VERSION,
+            node=entry.node,
+            inc=entry.inc,
+            seq=entry.seq,
+            prev=entry.prev,
+            stamp=entry.stamp,
+            epoch=entry.epoch,
+            kind=entry.kind,
+            thread=entry.thread,
+            at=entry.at,
+            body={**body, "purged": True},
+            purged=entry.key,
+        )
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
 
 import msgspec
 
 from ackd.errors import InvalidError
 from ackd.protocol.canonical import canonical, digest
-from ackd.protocol.ids import clean_ack_id, clean_name, name_key
+from ackd.protocol.ids import clean_ack_id, clean_name, name_key, shown
 
 STATES = ("request", "confirmed", "final")
 TYPES = (
@@ -101,6 +102,7 @@ def read_envelope(content: dict[str, Any]) -> Envelope:
     """
     kind = _type_of(content)
     sender = clean_name(_string(content, "from"), what="from")
+    _refuse_placeholders(content)
     to = _recipients(content.get("to"))
     core = {key: value for key, value in content.items() if key not in NOT_CONTENT}
     core.pop("state", None)
@@ -128,6 +130,23 @@ def read_envelope(content: dict[str, Any]) -> Envelope:
         digest=content_digest,
         identity=message_id if isinstance(message_id, str) and message_id else content_digest,
     )
+
+
+_BRACKETED = re.compile(r"\s*[<‹][^<>‹›]{1,200}[>›]\s*\Z")
+_DOTS = frozenset({"…", "...", "……"})
+_NEVER_DOTS = ("action", "conclusion", "question", "reason")
+
+
+def _refuse_placeholders(content: dict[str, Any]) -> None:
+    """Refuse a text that was copied from a pattern and not filled in: `<the result>`, or mere dots."""
+    for key in TEXT_KEYS:
+        text = content.get(key)
+        if not isinstance(text, str):
+            continue
+        if _BRACKETED.match(text) or (key in _NEVER_DOTS and text.strip() in _DOTS):
+            raise InvalidError(
+                f"{key} still holds the placeholder {shown(text.strip())}", hint=f"put your own words into {key}"
+            )
 
 
 def _type_of(content: dict[str, Any]) -> str:

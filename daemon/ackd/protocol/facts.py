@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from ackd.protocol import table
-from ackd.protocol.courtesy import is_courtesy
+from ackd.protocol.courtesy import says_nothing
 from ackd.protocol.depth import parse_depth
 from ackd.protocol.drop import Drop
 from ackd.protocol.envelope import Envelope
@@ -17,7 +17,9 @@ from ackd.protocol.lineage import COUNTED, chain_of, depth_before, offender
 from ackd.protocol.policy import Policy, Roster
 from ackd.protocol.thread import Handoff, Message, Thread
 
-_MAY_BE_COURTESY = frozenset({"supplement", "progress", "answer", "confirmed"})
+_MAY_BE_COURTESY = frozenset({"supplement", "progress", "answer"})
+_COUNTS_BEFORE_THE_END = frozenset({"confirmed", "clarify", "decline", "final"})
+"""What these do before the end they do whatever their words are; afterwards only the words are left."""
 
 
 class Findings(msgspec.Struct, kw_only=True):
@@ -218,6 +220,10 @@ class _Finder:
         handoff = self._pending_for_sender()
         if handoff is not None:
             self.found.handoff, self.found.handoff_owner = handoff.digest, handoff.owner
+            # Who was asked for a part of its own as well may mean that one: then `in_reply_to` says so.
+            means_own = self.reply_to is not None and self.reply_to.digest != handoff.digest
+            if not (means_own and self.sender in self.thread.duties):
+                self.facts.add(table.ACCEPTS)
         if self.drop.restated:
             waiting = handoff.identity if handoff is not None and envelope.type == "confirmed" else ""
             if self.found.answers:
@@ -250,13 +256,19 @@ class _Finder:
     def courtesy(self) -> None:
         """Whether it only says thanks: in doubt it does not (C17)."""
         kind, facts, thread = self.found.type, self.facts, self.thread
-        if kind not in _MAY_BE_COURTESY or table.QUESTION_OPEN in facts or self.envelope.has_more_than_words:
+        counts = kind in _COUNTS_BEFORE_THE_END
+        if (
+            not (counts or kind in _MAY_BE_COURTESY)
+            or table.QUESTION_OPEN in facts
+            or self.envelope.has_more_than_words
+        ):
             return
-        if kind == "confirmed" and not thread.ended:
-            return  # A confirmed may count later, once a handoff or a new text asks its author; no-reply never rises.
+        # A confirmed may count later, once a handoff or a new text asks its author; no-reply never rises.
+        if counts and not thread.ended and kind != "final":
+            return
         names = [member.name for member in self.policy.roster.members.values()]
-        if is_courtesy(self.envelope.words, names=names):
-            facts.add(table.COURTESY)
+        if says_nothing(self.envelope.words, names=names):
+            facts.add(table.NO_RESULT if counts and not thread.ended else table.COURTESY)
 
     # One method for each type that names somebody.
 
@@ -281,7 +293,7 @@ class _Finder:
         for name in found.unknown:
             self._note(f"{shown(name)} is not on the roster and was not asked")
         names_another = bool(self.envelope.content.get("dri")) and found.dri not in ("", thread.dri)
-        if not opens and names_another:
+        if not opens and names_another and not thread.ended:
             self._note(
                 f"the DRI stays {thread.dri}: a new text does not move it; let {thread.dri} hand off, or ask the "
                 "arbiter for a ruling"

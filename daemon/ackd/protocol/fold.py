@@ -49,8 +49,9 @@ def fold(thread_id: str, entries: Iterable[Entry]) -> Thread:
 class Folding:
     """A fold that grows: the thread of all entries so far.
 
-    An entry that is later than all others, and no second admission of a message, is merged into what is there; any
-    other makes the fold begin anew. Either way the thread is the same as that of `fold` over all of them.
+    An entry that is later than all others is merged into what is there, also where it says more of a message that was
+    held or weak; any other makes the fold begin anew. Either way the thread is the same as that of `fold` over all of
+    them.
 
     Args:
         thread_id: The thread's id.
@@ -60,6 +61,7 @@ class Folding:
     def __init__(self, thread_id: str, entries: Iterable[Entry] = ()) -> None:
         self._id = thread_id
         self._entries = {entry.key: entry for entry in entries}
+        self._admissions: dict[str, list[Entry]] = {}
         self._merge: _Merge | None = None
         self._last: Entry | None = None
         self._thread: Thread | None = None
@@ -84,17 +86,37 @@ class Folding:
             self._thread = None
             return
         is_again = entry.kind == JUDGED and entry.body["digest"] in merge.messages
-        if is_again or (last is not None and entry.order <= last.order):
+        is_late = last is not None and entry.order <= last.order
+        if is_late or (is_again and not self._withdraw(entry, merge)):
             self._merge = self._thread = None
             return
         self._last = entry
-        merge.add(entry)
+        if entry.kind == JUDGED:
+            several = self._admissions.setdefault(entry.body["digest"], [])
+            several.append(entry)
+            merge.add(_united(entry, several) if is_again else entry)
+        else:
+            merge.add(entry)
         if entry.kind == DELIVERED and thread is not None:
             self._thread = replace(thread, done=dict(merge.done))
         else:
             self._thread = None
 
+    def _withdraw(self, entry: Entry, merge: _Merge) -> bool:
+        """Take a message back for a later admission; False where anything rests on the one that counted."""
+        digest = entry.body["digest"]
+        message = merge.messages[digest]
+        is_stronger = all(_strength_of(one) < _strength_of(entry) for one in self._admissions[digest])
+        if not is_stronger or message.verdict in _EFFECTS or message.revised_by:
+            return False
+        merge.withdraw(message)
+        return True
+
     def _begin(self) -> None:
+        self._admissions = {}
+        for entry in sorted(self._entries.values(), key=_order_of):
+            if entry.kind == JUDGED:
+                self._admissions.setdefault(entry.body["digest"], []).append(entry)
         self._merge = _Merge(self._id)
         ordered = _in_order(self._entries.values())
         for entry in ordered:
@@ -149,7 +171,8 @@ def _united(entry: Entry, several: list[Entry]) -> Entry:
     """Give the admission that counts with everybody whom any admission told: nobody who was asked is un-asked."""
     told = {(agent, kind): None for one in several for agent, kind in one.body["told"]}
     notes = {note: None for one in several for note in one.body.get("notes", ())}
-    notes.update({one.body["because"]: None for one in several if one is not entry and one.body.get("because")})
+    again = (one for one in several if one is not entry and one.body["verdict"] == "duplicate")
+    notes.update({one.body["because"]: None for one in again if one.body.get("because")})
     return replace(entry, body={**entry.body, "told": [list(pair) for pair in told], "notes": list(notes)})
 
 
@@ -215,6 +238,18 @@ class _Merge:
         if effect is not None:
             effect(self, message)
 
+    def withdraw(self, message: Message) -> None:
+        """Undo `judged` for a message whose verdict did nothing yet."""
+        del self.messages[message.digest]
+        if message.digest in self.finals:
+            self.finals.remove(message.digest)
+        if self.signs.get(message.sender) == (message.stamp, message.key):
+            del self.signs[message.sender]
+            for other in reversed(self.messages.values()):
+                if other.sender == message.sender and other.verdict not in _SILENT:
+                    self.signs[message.sender] = (other.stamp, other.key)
+                    break
+
     def delivered(self, entry: Entry) -> None:
         done = _done(entry)
         for one in entry.body["ids"]:
@@ -248,7 +283,8 @@ class _Merge:
         self.is_confirmed = dri == message.sender
 
     def add_duties(self, message: Message, agents: Iterable[str]) -> None:
-        kinds = {tell.agent: tell.kind for tell in message.told}
+        # A notice or a collision asks for nothing: no time runs from it.
+        kinds = {tell.agent: tell.kind for tell in message.told if tell.kind in ("request", "handoff")}
         for agent in agents:
             if agent in self.duties:
                 continue
@@ -406,7 +442,7 @@ class _Merge:
             messages=tuple(self.messages.values()),
             done=dict(self.done),
             timers=dict(self.timers),
-            signs=dict(self.signs),
+            signs=dict(sorted(self.signs.items())),
             children=tuple(self.children),
         )
 

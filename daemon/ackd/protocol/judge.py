@@ -79,6 +79,24 @@ def judge(thread: Thread, drop: Drop, policy: Policy, parent: Callable[[str], Th
     )
 
 
+def could_rise(thread: Thread, message: Message) -> bool:
+    """Tell whether a held or weak message may count for more in its thread as it is now: most never will.
+
+    It is cheap and asked of every message whenever a thread grows; `rejudge` has the last word.
+    """
+    if message.verdict == "held":
+        # Which thread it means, its author was asked; growing does not tell.
+        return bool(thread.request) and message.row != "which-thread"
+    if message.verdict != "weak" or thread.ended:
+        return False
+    sender = message.sender
+    if message.type == "final":
+        return sender == thread.dri
+    if message.type == "answer":
+        return sender in (thread.requester, thread.dri) and bool(thread.open_questions)
+    return sender in thread.duties or any(one.target == sender for one in thread.handoffs)
+
+
 def rejudge(
     thread: Thread, message: Message, drop: Drop, policy: Policy, parent: Callable[[str], Thread | None]
 ) -> Verdict | None:
@@ -87,8 +105,6 @@ def rejudge(
     Returns:
         The stronger verdict, or None where the old one stands.
     """
-    if message.row == "which-thread":
-        return None  # Its author was asked which thread it means; growing does not tell.
     verdict = judge(thread, drop, policy, parent)
     if verdict.word in ("held", "weak", "refused", "duplicate", "kept") and not (
         message.verdict == "held" and verdict.word != "held"
@@ -223,7 +239,7 @@ def _fill(text: str, thread: Thread, drop: Drop, sender: str, found: Findings) -
         sender=sender,
         type=drop.envelope.type,
         ack_id=drop.envelope.ack_id,
-        thread=thread.id,
+        thread=thread.id + drop.suffix,
         identity=shown(drop.envelope.identity),
         requester=found.taken_by or thread.requester,
         dri=thread.dri or "nobody",

@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from ackd.protocol.arrears import Arrear, Rung, ladder
+from ackd.protocol.arrears import Arrear, Rung, escalation_id, ladder
 from ackd.protocol.policy import Policy, Timeouts
 from ackd.protocol.thread import Done, Duty, Message, Question, Tell, Thread
 
 ASKING = frozenset({"request", "reminder", "question", "handoff", "escalation"})
 """Kinds of delivery that ask for something: their files go when it is no longer owed."""
+
+
+_TO_CORRECT = frozenset({"second-final", "which-thread", "restated-awaited"})
+"""Rows whose notice asks its author to say the same thing better."""
 
 
 class Clock(msgspec.Struct, frozen=True):
@@ -119,7 +123,8 @@ class _Owing:
         for message in self.thread.messages:
             for tell in message.told:
                 if not self.lapsed(message, tell):
-                    self.owe(tell.kind, tell.agent, message.step, message=message.digest, asks=self.asks(tell))
+                    asks = self.asks(message, tell)
+                    self.owe(tell.kind, tell.agent, message.step, message=message.digest, asks=asks)
 
     def lapsed(self, message: Message, tell: Tell) -> bool:
         thread, agent = self.thread, tell.agent
@@ -153,8 +158,10 @@ class _Owing:
             return True
         return any(one.agent == agent and one.kind == "request" for one in self.deliver)
 
-    def asks(self, tell: Tell) -> tuple[str, ...]:
+    def asks(self, message: Message, tell: Tell) -> tuple[str, ...]:
         thread, agent = self.thread, tell.agent
+        if tell.kind == "refusal" or (message.row in _TO_CORRECT and agent == message.sender):
+            return ("correct",)
         if thread.ended:
             return ()
         if tell.kind in ("request", "ruling", "revision") or (tell.kind == "handoff" and thread.dri == agent):
@@ -276,9 +283,13 @@ class _Owing:
         for agent in agents:
             due = [rung for rung in rungs if rung.agent == agent and rung.arrear.due <= window]
             for joins in dict.fromkeys(rung.joins for rung in due):
-                self.escalation(agent, [rung for rung in due if rung.joins == joins], joins)
+                joining = [rung for rung in due if rung.joins == joins]
+                # What a notice says already it goes on to say: the file that takes its place names every debt.
+                done = self.thread.done
+                told = [one for one in arrears if joins and escalation_id(self.thread.id, agent, one) in done]
+                self.escalation(agent, joining, told, joins)
 
-    def escalation(self, agent: str, rungs: list[Rung], joins: str) -> None:
+    def escalation(self, agent: str, rungs: list[Rung], told: list[Arrear], joins: str) -> None:
         self.deliver.append(
             Deliver(
                 ids=tuple(rung.id for rung in rungs),
@@ -287,7 +298,7 @@ class _Owing:
                 agent=agent,
                 message=self.thread.request,
                 asks=("rule",),
-                about=tuple(rung.arrear for rung in rungs),
+                about=(*told, *(rung.arrear for rung in rungs)),
                 joins=joins,
             )
         )
@@ -310,8 +321,12 @@ class _Owing:
         if not thread.request:
             for message in thread.messages:
                 if obligation_id("held", thread.id, message.sender, message.step) in thread.timers:
-                    reason = f"no request {thread.id} was seen; this is kept and is judged when the request comes"
-                    self.owe("notice", message.sender, f"held.{message.step}", message.digest, reason=reason)
+                    reason = (
+                        f"no request {thread.id} was seen: is the ack_id spelled right? This is kept, and is judged "
+                        "when the request comes"
+                    )
+                    step = f"held.{message.step}"
+                    self.owe("notice", message.sender, step, message.digest, asks=("correct",), reason=reason)
         late = [done for done in thread.done.values() if done.facts.get("after_deadline")]
         if late and not thread.ended and thread.requester:
             reason = f"the request reached {', '.join(dict.fromkeys(one.agent for one in late))} after its deadline"
@@ -322,7 +337,10 @@ class _Owing:
         thread = self.thread
         reminded = {done.agent for done in thread.done.values() if done.kind == "reminder"}
         latest = {done.agent: done for done in thread.done.values() if done.kind == "reminder"}
+        ruled = {done.agent: done for done in thread.done.values() if done.kind == "ruling"}
         for name, done in thread.done.items():
+            if done.kind == "refusal" and self.was_corrected(name.rsplit(":", 1)[1]):
+                yield name
             if done.kind not in ASKING and done.kind not in ("ruling", "revision"):
                 continue
             duty = thread.duties.get(done.agent)
@@ -332,10 +350,13 @@ class _Owing:
                 if done.kind in ASKING or done.facts.get("asks"):
                     yield name
             elif done.kind == "request":
-                if not owes or done.agent in reminded:
+                if not owes or done.agent in reminded or thread.cancelling is not None:
                     yield name
             elif done.kind == "reminder":
-                if not owes or latest[done.agent] is not done:
+                if not owes or latest[done.agent] is not done or thread.cancelling is not None:
+                    yield name
+            elif done.kind == "ruling":
+                if done.facts.get("asks") and ruled[done.agent] is not done:
                     yield name
             elif done.kind == "question":
                 if all(question.digest[:16] != name.rsplit(":", 1)[1] for question in thread.open_questions):
@@ -347,6 +368,14 @@ class _Owing:
                     yield name
             elif done.kind == "escalation" and not self.still_late(name, done):
                 yield name
+
+    def was_corrected(self, step: str) -> bool:
+        """Whether the file of a refused message holds another one by now."""
+        messages = self.thread.messages
+        refused = next((one for one in messages if one.step == step), None)
+        return refused is not None and any(
+            one.path == refused.path and one.stamp > refused.stamp and one.verdict != "refused" for one in messages
+        )
 
     def still_late(self, name: str, done: Done) -> bool:
         """Whether the debt behind an escalation is unpaid and nobody has ruled since."""

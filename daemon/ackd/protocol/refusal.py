@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
+from ackd.errors import InvalidError
 from ackd.protocol.canonical import digest
 from ackd.protocol.entry import DELIVERED, REFUSED, RESOLVED, Entry
+from ackd.protocol.envelope import read_envelope
 from ackd.protocol.obligations import Deliver, obligation_id
 
 PREFIX = "!"
@@ -27,6 +30,11 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
         at: When it was refused, milliseconds.
         standing: Whether it still stands: not put right and not judged again.
         told: Obligations that were carried out, with the path of each file.
+        repaired: The envelope that the file was certainly meant to be, or None.
+        repaired_sha256: Of the repaired file beside the record, or an empty string.
+        taken: The file that brought the repaired content, or an empty string; then the refusal stands no more, although
+            the refused file is as it was.
+        purged: A person had it removed; it stands no more.
     """
 
     id: str
@@ -38,6 +46,10 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     at: int
     standing: bool
     told: dict[str, str]
+    repaired: dict[str, Any] | None = None
+    repaired_sha256: str = ""
+    taken: str = ""
+    purged: bool = False
 
 
 def refusal_id(path: str) -> str:
@@ -45,22 +57,32 @@ def refusal_id(path: str) -> str:
     return PREFIX + digest(["refused", path.encode("utf-8", "surrogateescape").hex()])[:16]
 
 
+def meant_digest(repaired: Any) -> str:
+    """Give the digest of the message that a refused file was meant to hold; empty where that is no envelope."""
+    try:
+        return read_envelope(repaired).digest if isinstance(repaired, dict) else ""
+    except InvalidError:
+        return ""
+
+
 def fold_refusals(ledger: str, entries: Iterable[Entry]) -> Refusal | None:
     """Merge the entries of one path; None where it was never refused."""
     newest: Entry | None = None
-    resolved: set[str] = set()
+    resolved: dict[str, Entry] = {}
     told: dict[str, str] = {}
     for entry in sorted({entry.key: entry for entry in entries}.values(), key=lambda one: one.order):
         if entry.kind == REFUSED:
             newest = entry
-            resolved.discard(entry.body["sha256"])
+            resolved.pop(entry.body["sha256"], None)
         elif entry.kind == RESOLVED:
-            resolved.add(entry.body["sha256"])
+            resolved[entry.body["sha256"]] = entry
         elif entry.kind == DELIVERED:
             told.update(dict.fromkeys(entry.body["ids"], entry.body["path"]))
     if newest is None:
         return None
     body = newest.body
+    repaired = body["repaired"] if isinstance(body.get("repaired"), dict) else {}
+    end = resolved.get(body["sha256"])
     return Refusal(
         id=ledger,
         path=body["path"],
@@ -69,8 +91,12 @@ def fold_refusals(ledger: str, entries: Iterable[Entry]) -> Refusal | None:
         problem=body["problem"],
         record=body["record"],
         at=newest.at,
-        standing=body["sha256"] not in resolved,
+        standing=end is None,
         told=told,
+        repaired=repaired.get("envelope"),
+        repaired_sha256=repaired.get("sha256", ""),
+        taken=end.body.get("taken", "") if end is not None else "",
+        purged=end is not None and bool(end.body.get("purged")),
     )
 
 

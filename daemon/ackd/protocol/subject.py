@@ -75,18 +75,23 @@ def note_body(name: str, data: dict[str, Any], note: Note | None) -> dict[str, A
 
 def fold_subject(ledger: str, entries: Iterable[Entry]) -> Subject:
     """Merge the entries of one subject; any order, any number of copies."""
-    name, data, at = "", {}, 0
-    notes: dict[str, Note] = {}
-    told: dict[str, str] = {}
+    subject = Subject(id=ledger)
     for entry in sorted({entry.key: entry for entry in entries}.values(), key=lambda one: one.order):
-        if entry.kind == NOTED:
-            name, data, at = entry.body["name"], entry.body["data"], entry.at
-            if entry.body["note"] is not None:
-                note = msgspec.convert(entry.body["note"], Note)
-                notes.setdefault(note.step, note)
-        elif entry.kind == DELIVERED:
-            told.update(dict.fromkeys(entry.body["ids"], entry.body["path"]))
-    return Subject(id=ledger, name=name, data=data, notes=tuple(notes.values()), told=told, at=at)
+        subject = add_entry(subject, entry)
+    return subject
+
+
+def add_entry(subject: Subject, entry: Entry) -> Subject:
+    """Merge one entry that is newer than all before: a status that is written each minute has very many."""
+    if entry.kind == NOTED:
+        notes, body = subject.notes, entry.body
+        if body["note"] is not None and all(one.step != body["note"]["step"] for one in notes):
+            notes = (*notes, msgspec.convert(body["note"], Note))
+        return Subject(id=subject.id, name=body["name"], data=body["data"], notes=notes, told=subject.told, at=entry.at)
+    if entry.kind == DELIVERED:
+        told = {**subject.told, **dict.fromkeys(entry.body["ids"], entry.body["path"])}
+        return msgspec.structs.replace(subject, told=told)
+    return subject
 
 
 def subject_owed(subject: Subject) -> tuple[Deliver, ...]:

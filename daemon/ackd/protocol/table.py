@@ -44,8 +44,10 @@ NOBODY = "nobody"  # no recipient who could own it
 SAME_REQUESTER = "same-requester"
 REVISES = "revises"  # an amend, `supersedes` or edit of a message of its author's
 REVISES_FINAL = "revises-final"
+NO_RESULT = "no-result"  # a final that says nothing but thanks
 BARE = "bare"  # a confirmed without version, effective time or conclusion
 QUESTION_OPEN = "question-open"  # a question that this author may answer is open or timed out
+ACCEPTS = "accepts"  # a confirmed that takes a pending handoff, and not its author's own part
 ASKED_ARBITER = "asked-arbiter"  # an escalation was sent to it, and it owes nothing else here
 DECLINES = "declines"  # a decline, also as a rejected confirmed or final of an assignee who is not the DRI
 PICKS = "picks"
@@ -55,7 +57,7 @@ OWN_THREAD = "own-thread"  # the requester is the DRI: nobody else has to be wai
 FACTS = frozenset(
     {RESTATED, AWAITED, SAME_IDENTITY, CONFLICT_COPY, UNPROVEN, WHICH_THREAD, COURTESY, CHAT_THREAD_TAKEN}
     | {SECOND_RETRY, TOO_DEEP, IN_LINEAGE, NOBODY, SAME_REQUESTER, REVISES, REVISES_FINAL, BARE, QUESTION_OPEN}
-    | {ASKED_ARBITER, DECLINES, PICKS, RULES_THE_END, OWN_THREAD, CANCELLING}
+    | {ASKED_ARBITER, DECLINES, PICKS, RULES_THE_END, OWN_THREAD, CANCELLING, NO_RESULT, ACCEPTS}
 )
 
 # Verdict words (stable: scripts rely on them).
@@ -159,7 +161,8 @@ TABLE: tuple[Row, ...] = (
          because="depth {depth} is at the limit: answer or finish yourself, or decline; it needs a person (B9)"),
     _row("in-lineage", "request handoff", needs="in-lineage", verdict="refused",
          told="author:refusal arbiter:notice",
-         because="{recipient} already stands in this chain ({chain}); it needs a person (R54)"),
+         because="{recipient} already stands in this chain ({chain}): finish it yourself or decline; "
+                 "it needs a person (R54)"),
     _row("nobody", "request broadcast handoff", needs="nobody", verdict="refused", told="author:refusal",
          because="nobody could own this: {nobody}"),
     _row("opens", "request", phases=UNKNOWN, verdict="opened", told="assignees:request", becomes=REQUEST),
@@ -178,7 +181,7 @@ TABLE: tuple[Row, ...] = (
     # The three states and what happens on the way.
     _row("declines", roles="assignee target", phases=BEFORE_THE_END, needs="declines", verdict="declined",
          told="requester:declined"),
-    _row("accepts-handoff", "confirmed", "target", BEFORE_THE_END, verdict="accepted",
+    _row("accepts-handoff", "confirmed", "target", BEFORE_THE_END, needs="accepts", verdict="accepted",
          told="old-owner:accepted requester:accepted"),
     _row("agrees-to-cancel", "confirmed", "dri", BEFORE_THE_END, needs="cancelling", verdict="confirmed",
          told="requester:confirmed", becomes=FINAL),
@@ -200,6 +203,8 @@ TABLE: tuple[Row, ...] = (
     _row("not-an-assignee", "confirmed clarify handoff progress", phases=BEFORE_THE_END, verdict="weak",
          told="author:notice",
          because="{sender} was not asked in thread {ack_id} ({assignees} were); kept as a supplement"),
+    _row("no-result", "final", "dri", BEFORE_THE_END, needs="no-result", verdict="refused", told="author:refusal",
+         because="a final says what came of the work, and this conclusion is courtesy: write the result, or confirm"),
     _row("closes", "final", "dri", BEFORE_THE_END, verdict="closed", told="requester:final assignees:final",
          becomes=FINAL),
     _row("not-the-dri", "final", phases=BEFORE_THE_END, verdict="weak", told="author:notice dri:supplement",

@@ -24,7 +24,7 @@ from ackd.protocol.entry import DELIVERED, JUDGED, TIMER, Entry, make_entry
 from ackd.protocol.envelope import STATES, Envelope, read_envelope
 from ackd.protocol.fold import fold
 from ackd.protocol.ids import name_key, split_suffix
-from ackd.protocol.judge import Verdict, judge, rejudge
+from ackd.protocol.judge import Verdict, could_rise, judge, rejudge
 from ackd.protocol.obligations import Clock, Deliver, Owed, obligations
 from ackd.protocol.policy import Policy
 from ackd.protocol.routing import route
@@ -288,7 +288,7 @@ class Conversation:
         """Judge held and weak messages again until none rises; what may end a thread comes last."""
         for _ in range(_MOST_ROUNDS):
             thread = self.thread(ack_id)
-            waiting = [one for one in thread.messages if one.verdict in ("held", "weak") and thread.request]
+            waiting = [one for one in thread.messages if could_rise(thread, one)]
             waiting.sort(key=lambda one: (one.type in _ENDING, one.stamp))
             rose = [self._rose(ack_id, one) for one in waiting]
             if not any(rose):
@@ -352,9 +352,7 @@ class Conversation:
         delivery = Delivery(at=now, path=path, deliver=deliver)
         if path in self._inbox:
             earlier = self._inbox[path].deliver
-            both = msgspec.structs.replace(
-                deliver, ids=(*earlier.ids, *deliver.ids), about=(*earlier.about, *deliver.about)
-            )
+            both = msgspec.structs.replace(deliver, ids=(*earlier.ids, *deliver.ids))
             self._inbox[path] = Delivery(at=now, path=path, deliver=both)
         elif path:
             self._inbox[path] = delivery

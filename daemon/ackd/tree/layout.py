@@ -65,6 +65,15 @@ def kind_of(rel: str) -> str | None:
     return KIND_FOLDERS.get(top) if is_drop_path(rel) else None
 
 
+def kind_of_object(rel: str, keys: Collection[str]) -> str | None:
+    """Give the kind of a JSON object by its place and its keys; None where it may be an envelope.
+
+    In a kind's folder `ack_id` alone says what a status or a task is about; with `from` or `to` it is a message.
+    """
+    kind = kind_of(rel)
+    return None if "ack_id" in keys and ("from" in keys or "to" in keys) else kind
+
+
 def thread_folder(drop_path: str, ack_id: str, taken: Container[str]) -> str:
     """Choose the folder of a thread: where its request lies if that is free, else one named after it.
 

@@ -116,14 +116,21 @@ def changed_lines(before: str, after: str) -> tuple[Line, ...]:
     """
     if conflict_line(split_lines(after)) is not None:
         return ()
-    known = {bare_words(line) for line in seen(split_lines(before))[0]}
-    changed: list[Line] = []
-    for line in seen(split_lines(after))[0]:
+    known = worded_lines(before)
+    return tuple(line for words, line in worded_lines(after).items() if words not in known)
+
+
+def worded_lines(text: str) -> dict[str, Line]:
+    """Give the lines of the page by their words, whatever their indent, bullet and tick; of equal ones the first.
+
+    Comments and blank lines are left out; the lines of the front matter are among them.
+    """
+    found: dict[str, Line] = {}
+    for line in seen(split_lines(text))[0]:
         words = bare_words(line)
-        if words and words not in known:
-            known.add(words)
-            changed.append(line)
-    return tuple(changed)
+        if words:
+            found.setdefault(words, line)
+    return found
 
 
 def mentions(lines: Iterable[Line], names: Iterable[str]) -> tuple[str, ...]:

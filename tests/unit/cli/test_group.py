@@ -114,3 +114,25 @@ def test_the_exit_codes_are_the_documented_ones() -> None:
     codes = {kind.exit_code for kind in AckdError.__subclasses__()} | {AckdError.exit_code}
     assert codes == {1, 2, 3, 4, 5, 75}
     assert all(f"{code} " in (main.epilog or "") for code in codes)
+
+
+def helps() -> list[tuple[str, ...]]:
+    """Give the words of every help: the whole, each command, each one below a command."""
+    below = [(name, sub) for name in NAMES if isinstance(one := command(name), click.Group) for sub in one.commands]
+    return [(), *((name,) for name in NAMES), *below]
+
+
+@pytest.mark.parametrize("words", helps(), ids=" ".join)
+def test_no_help_is_wider_than_80_columns(ackd: Any, words: tuple[str, ...]) -> None:
+    """Examples are not wrapped, so they are short; a list of commands says what each does, not that it has examples."""
+    said = ackd.ok(*words, "--help")
+    assert [one for one in said.splitlines() if len(one) > 80] == []
+    assert "  Examples: " not in said
+
+
+@pytest.mark.parametrize("name", SECTIONS["Speak"])
+def test_a_verb_lists_every_option_that_it_takes(ackd: Any, name: str) -> None:
+    """What the table of options leaves out is named below it, none broken in two."""
+    said = set(ackd.ok(name, "--help").split())
+    taken = {word for one in command(name).params if isinstance(one, click.Option) for word in one.opts}
+    assert taken - {"--debug"} <= {word.rstrip(",.") for word in said} | {"--json_"}

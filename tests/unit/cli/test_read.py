@@ -239,3 +239,132 @@ def test_hostile_texts_cannot_steer_a_terminal(ackd: Any) -> None:
     for words in (("inbox", "macro"), ("threads",), ("show", "h-v1"), ("log",), ("rejected",), ("status",)):
         for said in (ackd.ok(*words), ackd.ok(*words, "--json")):
             assert not set(said) & set("\x1b\x07\x9b\u202e"), words
+
+
+def test_what_the_inbox_prints_is_right_when_pasted(ackd: Any) -> None:
+    """A command names its speaker unless ACKD_AGENT is that one already, and the tree where it had to be named."""
+    ackd.ask("--ack-id", "week-v1")
+    ackd.once()
+    own = ackd("inbox", env={"ACKD_AGENT": "Trading"}).stdout
+    assert '  $ ackd final week-v1 "…"\n' in own
+    assert '  or: ackd clarify week-v1 "…"; ackd decline week-v1 "…"\n' in own
+    for env in ({"ACKD_AGENT": "zoe"}, {}):
+        other = ackd("inbox", "trading", env=env).stdout
+        assert '  $ ackd final week-v1 "…" --from trading\n' in other
+        assert '  or: ackd decline week-v1 "…" --from trading\n' in other
+        assert max(len(one) for one in other.splitlines()) <= 80
+    assert f"--from trading --dir {ackd.tree.path}\n" in ackd.ok("inbox", "trading", "--dir", str(ackd.tree.path))
+    (item,) = ackd.data("inbox", "macro")
+    assert item["commands"] == ['ackd confirm week-v1 "…" --from macro']
+    assert item["otherwise"] == ['ackd clarify week-v1 "…" --from macro', 'ackd decline week-v1 "…" --from macro']
+
+
+def test_taking_a_handoff_is_not_confirming_ones_own_part(ackd: Any) -> None:
+    """The two commands name what they answer, and each does what it says."""
+    ack_id = ackd.ask()
+    ackd.once()
+    handoff = ackd.data("handoff", ack_id, "macro", "A rates question", "--from", "trading")
+    ackd.once()
+    items = {item["asks"][0]: item["commands"] for item in ackd.data("inbox", "macro")}
+    assert items["accept"] == [f'ackd confirm {ack_id} "…" --in-reply-to {handoff["message_id"]} --from macro']
+    assert len(items["confirm"]) == 1
+    assert handoff["message_id"] not in items["confirm"][0]
+    for ask, verdict in (("confirm", "confirmed"), ("accept", "accepted")):
+        words = items[ask][0].removeprefix("ackd ").replace('"…"', ask).split()
+        path = ackd.data(*words)["path"]
+        ackd.once()
+        assert ackd.data("log", "--file", path)["verdict"] == verdict
+    assert ackd.data("show", ack_id)["dri"] == "macro"
+
+
+def test_an_arbiter_sees_each_way_to_rule() -> None:
+    """One command a kind of ruling, four at most."""
+    from ackd.engine.steps import STEPS
+
+    kinds = [form.split()[2] for form in STEPS["rule"]]
+    assert kinds == ["dri", "extend", "cancel", "close"]
+
+
+def test_no_command_is_made_of_what_is_no_id(ackd: Any) -> None:
+    """A file that only looks like a delivery gives nobody something to paste."""
+    delivery = {"ackd": "delivery/1", "kind": "request", "thread": "x; rm -rf ~", "asks": ["confirm"]}
+    ackd.tree.drop("inbox/macro/made-up.json", delivery)
+    assert ackd.data("inbox", "macro")[0]["commands"] == []
+    assert "  $ " not in ackd.ok("inbox", "macro")
+
+
+def test_threads_put_the_open_first(closed: tuple[Any, str]) -> None:
+    """What is open stands before what has ended, what is late before both; --open leaves the ended out."""
+    ackd, ended = closed
+    ackd.tree.team(timeouts={"reminder": 0.001, "escalation": 0.002, "complete": "30m"})
+    ackd.ask("--ack-id", "late-v1")
+    ackd.once()
+    ackd.once()
+    ackd.once()
+    ackd.tree.team(timeouts={"reminder": "5m"})
+    ackd.ask("--ack-id", "calm-v1")
+    ackd.once()
+    listed = [(one["ack_id"], bool(one["conditions"])) for one in ackd.data("threads")]
+    assert listed == [("late-v1", True), ("calm-v1", False), (ended, False)]
+    assert [one["ack_id"] for one in ackd.data("threads", "--open")] == ["late-v1", "calm-v1"]
+    owes = {(one["ack_id"], one["step"]): one["late"] for one in ackd.data("status")["owes"]}
+    assert owes["late-v1", "confirm"] is True
+    assert owes["late-v1", "final"] is owes["calm-v1", "confirm"] is False
+    assert "trading its confirmed (late)" in ackd.ok("threads")
+
+
+def test_threads_show_every_debt(ackd: Any) -> None:
+    """However many owe something, the newest is not cut off; lines have at most 80 columns."""
+    names = [f"agent-{number:02}" for number in range(12)]
+    ackd.tree.team(agents=dict.fromkeys(["zoe", *names]), groups={}, people={})
+    ackd.ok("request", *names, "--action", "Count", "--ack-id", "all-v1", "--from", "zoe")
+    ackd.once()
+    ackd.ok("handoff", "all-v1", "agent-01", "yours", "--from", "agent-00")
+    ackd.once()
+    said = ackd.ok("threads")
+    words = " ".join(said.split())
+    assert all(f"{name} its confirmed" in words for name in names)
+    assert "agent-01 an answer to a handoff (accept or decline)" in words
+    for text in (said, ackd.ok("status"), ackd.ok("show", "all-v1").partition("Said")[0]):
+        assert max(len(one) for one in text.splitlines() if "/" not in one) <= 80
+
+
+def test_the_log_keeps_within_80_columns(ackd: Any) -> None:
+    """A long path has a line of its own, whole; what is said of it is wrapped."""
+    path = "roundtable/" + "a-long-name-" * 5 + "v1/request-from-zoe.json"
+    ackd.tree.drop(path, {"state": "request", "ack_id": "b-v1", "from": "zoe", "to": "macro", "note": "x"})
+    ackd.once()
+    lines = ackd.ok("log").splitlines()
+    assert f"  {path}" in lines
+    assert [one for one in lines if len(one) > 80 and path not in one] == []
+
+
+def test_a_request_that_waits_is_not_unknown(ackd: Any) -> None:
+    """While no daemon runs, `show` says in which file a thread waits; a slip is answered with the thread meant."""
+    ackd.ask("--ack-id", "later-v1")
+    _, error = ackd.error("show", "later-v1")
+    where = "roundtable/later-v1/request-zoe.json"
+    assert error["message"] == f"thread later-v1 is not taken in yet: {where} waits for a daemon"
+    assert error["hint"] == "ackd up"
+    assert ackd.error("show", "later-v1", "--wait", "0.2")[1]["hint"] == "ackd up"
+    ackd.once()
+    assert ackd.data("show", "later-v1")["state"] == "request"
+    assert ackd.error("show", "lateer-v1")[1]["message"].endswith("did you mean later-v1?")
+
+
+def test_show_says_who_wrote_the_final(ackd: Any) -> None:
+    """A DRI that finished without a confirmed wrote the final; it is not shown as merely asked."""
+    ackd.ok("request", "macro", "--action", "x", "--ack-id", "a-v1", "--from", "zoe")
+    ackd.once()
+    ackd.ok("final", "a-v1", "Cut 40 %", *MACRO)
+    ackd.once()
+    assert ackd.data("show", "a-v1")["assignees"] == {"macro": "final"}
+    assert "macro  DRI  wrote the final" in ackd.ok("show", "a-v1")
+
+
+def test_after_the_end_a_reply_is_a_choice(closed: tuple[Any, str]) -> None:
+    """The first word stays REPLY, and the sentence says that none is owed."""
+    ackd, ack_id = closed
+    said = ackd.ok("reply-check", "--agent", "trading", "--ack-id", ack_id, "OK, but wait: why 40?")
+    assert said.startswith("REPLY — reply only if it needs one")
+    assert "no answer is owed" in said

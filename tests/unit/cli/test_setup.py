@@ -186,3 +186,52 @@ def test_completion_knows_ids_and_names(ackd: Any, monkeypatch: pytest.MonkeyPat
     assert "reply-check" in complete("ackd re")
     monkeypatch.setenv("ACKD_DIR", os.devnull)
     assert complete("ackd show we") == []
+
+
+def test_init_does_not_nest(ackd: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within a tree it exits 2 and makes nothing, by whatever way the folder is named; outside it does as told."""
+    monkeypatch.delenv("ACKD_DIR")
+    monkeypatch.chdir(ackd.tree.path / "roundtable")
+    (tmp_path / "link").symlink_to(ackd.tree.path / "status")
+    before = files_below(ackd.tree.path)
+    for words in ((), ("sub",), (str(ackd.tree.path / "x/y"),), (str(tmp_path / "link/new"),)):
+        code, error = ackd.error("init", *words)
+        assert (code, error["code"]) == (2, "usage")
+        assert f"ackd status --dir {ackd.tree.path}" in error["hint"]
+    assert files_below(ackd.tree.path) == before
+    ackd.ok("init", str(tmp_path / "outside"))
+    ackd.ok("init", str(ackd.tree.path))
+
+
+@pytest.mark.parametrize("name", ["all", "ALL", "desk", "Desk"])
+def test_what_means_several_is_no_name_for_one(ackd: Any, name: str) -> None:
+    """`all` and the groups are taken; team.yaml stays as it is."""
+    before = (ackd.tree.path / "team.yaml").read_bytes()
+    code, error = ackd.error("agents", "add", name)
+    assert code == 1
+    assert "another name" in error["hint"]
+    assert (ackd.tree.path / "team.yaml").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("timeouts:", "timeout:", 'team.yaml:25:1: the key "timeout" is unknown; did you mean timeouts?'),
+        ("reminder: 5m", "reminder: soon", "team.yaml:26:3: timeouts/reminder: 'soon' is no duration; write 5m"),
+        ("reminder: 5m", "remindr: 5m", "team.yaml:26:3: timeouts: remindr is no timeout"),
+        ("[zoe]", "[zo]", "team.yaml:20:1: arbiters: zo is not on the roster; did you mean zoe?"),
+        ("macro, trading", "macro, tradin", "team.yaml:23:3: tradin in group desk is not on the roster"),
+        ("timezone: UTC", "timezone: Mars", "team.yaml:7:1: timezone: 'Mars' is no time zone"),
+        ("agents:", "agents: [", "team.yaml:11: did not find"),
+    ],
+)
+def test_validate_says_where_team_yaml_is_wrong(ackd: Any, old: str, new: str, said: str) -> None:
+    """The file is named once, with line and column where they are known, and one finding is one finding."""
+    path = ackd.tree.path / "team.yaml"
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    done = ackd("validate", str(path))
+    assert done.exit_code == 1
+    assert done.stdout.startswith(f"{path.parent}/{said}")
+    assert done.stdout.count("team.yaml") == 1
+    assert done.stderr == "1 file, 1 finding\n"
+    assert ",col=0" not in ackd("validate", "--format", "github", str(path)).stdout

@@ -243,3 +243,106 @@ def test_broadcast_prints_its_id(ackd: Any) -> None:
     printed = ackd.ok("broadcast", "all", "--body", "周一休市", *ZOE).strip()
     ackd.once()
     assert ackd.data("show", printed)["messages"][0]["verdict"] == "broadcast"
+
+
+@pytest.mark.parametrize("words", [("final", "done"), ("confirm",), ("amend", "x"), ("cancel",), ("progress", "half")])
+def test_a_thread_that_nobody_knows_is_refused(ackd: Any, words: tuple[str, ...]) -> None:
+    """A slip in the ack_id exits 4 with the one that was meant, and leaves no folder; --anyway drops it."""
+    ackd.ok("request", "macro", "--action", "x", "--ack-id", "gold-v1", *ZOE)
+    ackd.once()
+    code, error = ackd.error(words[0], "gold_v1", *words[1:], *MACRO)
+    assert (code, error["message"]) == (4, "no thread gold_v1 is known; did you mean gold-v1?")
+    assert error["hint"].startswith("ackd threads")
+    assert not (ackd.tree.path / "roundtable/gold_v1").exists()
+    if words[0] != "amend":
+        assert ackd(words[0], "gold_v1", *words[1:], "--anyway", *MACRO).exit_code == 0
+        ackd.once()
+        assert ackd.data("show", "gold_v1")["conditions"] == ["held"]
+
+
+def test_a_slip_means_a_thread_of_ones_own_first(ackd: Any) -> None:
+    """Of two threads that are as near, the one in which the speaker has a part is named; an ended one comes last."""
+    ackd.ok("request", "macro", "--action", "x", "--ack-id", "周报-v2", *ZOE)
+    ackd.ok("request", "trading", "--action", "y", "--ack-id", "周报-v3", *ZOE)
+    ackd.once()
+    for speaker, meant in ((MACRO, "周报-v2"), (TRADING, "周报-v3")):
+        assert ackd.error("final", "周报-v4", "x", *speaker)[1]["message"].endswith(f"did you mean {meant}?")
+    ackd.ok("final", "周报-v2", "done: 40 %", *MACRO)
+    ackd.once()
+    assert ackd.error("final", "周报-v4", "x", *MACRO)[1]["message"].endswith("did you mean 周报-v3?")
+    assert "did you mean" not in ackd.error("final", "nothing-like-it", "x", *MACRO)[1]["message"]
+
+
+def test_a_request_that_waits_for_the_daemon_is_known(ackd: Any) -> None:
+    """While no daemon runs a reply waits with its request, wherever that lies; the note says for which file."""
+    ackd.tree.request("week-v1", path="notes/ask.json")
+    done = ackd("confirm", "week-v1", "On it", *MACRO)
+    assert done.exit_code == 0
+    assert "notes/ask.json" in done.stderr
+    ackd.once()
+    assert ackd.data("show", "week-v1")["assignees"]["macro"] == "confirmed"
+
+
+def test_an_unknown_recipient_is_answered_with_the_nearest_name(ackd: Any) -> None:
+    """The hint names whom the roster has and no thread that does not exist; one of several unknown is noted."""
+    code, error = ackd.error("request", "marco", "--action", "x", *ZOE)
+    assert (code, error["hint"].partition("?")[0]) == (4, "did you mean macro")
+    assert "ackd show" not in error["hint"]
+    _, error = ackd.error("request", "all", "--dri", "Tradin", "--action", "x", *ZOE)
+    assert "did you mean trading?" in error["hint"]
+    _, error = ackd.error("request", "desk", "--action", "x", *ZOE)
+    assert "--dri AGENT" in error["hint"]
+    _, error = ackd.error("request", "xxxxxxx", "--action", "x", *ZOE)
+    assert error["hint"].startswith("ackd agents list")
+    assert list((ackd.tree.path / "roundtable").glob("*/*")) == []
+    done = ackd("request", "marco", "trading", "--action", "x", *ZOE)
+    assert done.exit_code == 0
+    assert '"marco": did you mean macro?' in done.stderr
+
+
+def test_an_unknown_sender_is_answered_with_the_nearest_name(ackd: Any) -> None:
+    """Accents do not count; the way to add somebody new is said too."""
+    for words in (("request", "macro", "--action", "x", "--from", "Zoë"), ("inbox", "Zoë")):
+        assert ackd.error(*words)[1]["hint"] == "did you mean zoe? Somebody new: ackd agents add Zoë"
+    ackd.ok("agents", "add", "风控")
+    assert "did you mean 风控?" in ackd.error("inbox", "风空")[1]["hint"]
+
+
+def test_a_status_that_is_none_is_answered_with_the_five(ackd: Any) -> None:
+    """The hint is what --status takes."""
+    ack_id = ackd.ask()
+    ackd.once()
+    code, error = ackd.error("final", ack_id, "x", "--status", "ok", *TRADING)
+    assert code == 1
+    assert error["hint"] == "--status takes success, partial_success, failed, rejected or cancelled"
+
+
+def test_who_may_not_rule_is_told_who_may(closed: tuple[Any, str]) -> None:
+    """Before and after the end: arbiters and people are named."""
+    ackd, ended = closed
+    running = ackd.ask("--ack-id", "next-v1")
+    ackd.once()
+    for ack_id in (ended, running):
+        code, error = ackd.error("ruling", ack_id, "close", "x", *MACRO)
+        assert (code, error["message"]) == (4, "macro may not rule: only arbiters and people do")
+        assert error["hint"].startswith("who may: zoe, wen;")
+    assert "new work" in ackd.error("ruling", ended, "close", "x", *ZOE)[1]["message"]
+
+
+def test_what_is_missing_is_said_in_words(ackd: Any) -> None:
+    """A recipient is no `to`, and the shortest form of the command stands beside it."""
+    message = ackd.error("request", "--action", "x", *ZOE)[1]["message"]
+    assert message == "request needs a recipient: ackd request AGENT… --action TEXT"
+    message = ackd.error("request", "macro", *ZOE)[1]["message"]
+    assert message == "request needs an action: ackd request AGENT… --action TEXT"
+
+
+def test_a_decision_is_a_title_or_an_object(ackd: Any) -> None:
+    """`--decision` takes both; what begins like an object must be one."""
+    ack_id = ackd.ask()
+    ackd.once()
+    said = ackd.data("final", ack_id, "Cut 40 %", "--decision", "减仓", "--anyway", *TRADING)
+    assert dropped(ackd, said)["decision"] == "减仓"
+    said = ackd.data("final", ack_id, "Cut 40 %", "--decision", '{"title": "Cut"}', "--anyway", *TRADING)
+    assert dropped(ackd, said)["decision"] == {"title": "Cut"}
+    assert ackd.error("final", ack_id, "x", "--decision", "{", *TRADING)[0] == 2

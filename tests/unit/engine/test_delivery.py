@@ -242,7 +242,8 @@ def test_who_is_asked_can_answer(case: Case, asked: Make, talk: Make) -> None:
         assert {one["for"] for one in document["answers"]} >= set(document["asks"])
         assert document["due"] in document["summary"]
     else:
-        assert document["asks"] == ["none"]
+        # A refusal asks for the file to be put right, and for no answer.
+        assert document["asks"] == ["correct" if kind == "refusal" else "none"]
         assert "due" not in document
 
 

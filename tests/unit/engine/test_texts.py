@@ -10,7 +10,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ackd.engine.texts import in_force, ordered, original_type, text_as_of, when
+from ackd.engine.texts import in_force, ordered, original_type, plain_json, text_as_of, when
 
 Make = Callable[..., Any]
 
@@ -67,6 +67,17 @@ def test_a_new_text_replaces_the_old_one(asked: Make) -> None:
     assert in_force(told.thread, first)["action"] == "anew"
     assert "subject" not in in_force(told.thread, first)
     assert in_force(told.thread, "0" * 64) == {}
+
+
+def test_json_for_people_steers_no_terminal() -> None:
+    """Whatever an agent wrote reads the same as JSON and does nothing where it is printed; Chinese and emoji stay."""
+    said = "油价\u3000\x1b[2J \x9b2J \x7f \u202egpj \u200b \U000e0041 👩\u200d🔬"
+    shown = plain_json(json.dumps(said, ensure_ascii=False))
+    assert json.loads(shown) == said
+    assert "油价\u3000" in shown
+    assert "👩\u200d🔬" in shown
+    assert not [one for one in shown if one in "\x1b\x9b\x7f\u202e\u200b\U000e0041"]
+    assert plain_json('{"a": 1}') == '{"a": 1}'
 
 
 def test_instants_have_whole_seconds() -> None:

@@ -21,7 +21,7 @@ GOOD = {"state": "request", "ack_id": "week-v1", "from": "zoe", "to": ["macro"],
 def test_the_template_is_valid() -> None:
     """What `ackd init` lays down has no finding."""
     checked = validate([template_dir()])
-    assert (checked.files, checked.findings) == (2, ())
+    assert (checked.files, checked.findings) == (3, ())
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ackd.protocol.policy import MINUTE, Policy
@@ -125,12 +127,42 @@ def test_nobody_else_amends_the_final(ended: Conversation) -> None:
 # After the end.
 
 
-@pytest.mark.parametrize("text", ["收到", "感谢！", "OK", "thanks, all 👍"])
+@pytest.mark.parametrize("text", ["收到", "感谢！", "OK", "thanks, all 👍", "NO_REPLY"])
 def test_courtesy_after_the_end_wakes_nobody(ended: Conversation, text: str) -> None:
     """Silence after the end."""
     verdict = ended.say("macro", "", body=text)
     assert (verdict.word, verdict.told) == ("no-reply", ())
     assert ended.advance() == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"type_": "confirmed", "conclusion": ""},
+        {"type_": "final", "conclusion": "收到，谢谢"},
+        {"type_": "clarify", "question": "辛苦了"},
+        {"type_": "decline", "reason": "Thanks, noted"},
+    ],
+    ids=lambda words: str(words["type_"]),
+)
+def test_thanks_under_any_type_wake_nobody_after_the_end(ended: Conversation, words: dict[str, Any]) -> None:
+    """What the type would have done is over; what is left says nothing."""
+    verdict = ended.say("macro", **words)
+    assert (verdict.word, verdict.told) == ("no-reply", ())
+
+
+@pytest.mark.parametrize("text", ["收到，谢谢", "OK", "Got it, thanks!"])
+def test_thanks_are_no_final(asked: Conversation, text: str) -> None:
+    """A final says a result: a DRI that only said it had heard is told so, and the thread goes on."""
+    verdict = asked.say("trading", "final", conclusion=text)
+    assert (verdict.word, verdict.row, told(verdict)) == ("refused", "no-result", {"trading": "refusal"})
+    assert asked.thread().phase != "final"
+    assert asked.say("trading", "final", conclusion=text, body="Oil falls by 3 %").word == "closed"
+
+
+def test_data_is_a_result(asked: Conversation) -> None:
+    """A final whose words are thin but that carries data closes."""
+    assert asked.say("trading", "final", conclusion="OK", data={"oil": -0.03}).word == "closed"
 
 
 @pytest.mark.parametrize(

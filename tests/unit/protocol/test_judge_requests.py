@@ -105,6 +105,22 @@ def test_a_requester_who_is_dri_counts_as_confirmed(talk: Conversation) -> None:
     assert talk.say("zoe", "final", conclusion="Done with macro's figures").word == "closed"
 
 
+def test_whatever_else_a_requester_hears_it_is_not_reminded_of_its_own_confirmed(talk: Conversation) -> None:
+    """A notice about an unknown recipient, or a collision, asks the requester who is DRI for nothing."""
+    talk.say("radar", "request", ack_id="gas-v1", to=["macro"], action="Gas?")
+    asked = {
+        "oil-v1": talk.say("zoe", "request", to=["macro", "ghost"], dri="zoe", action="Give me figures"),
+        "gas-v1": talk.say("zoe", "request", ack_id="gas-v1", to=["macro"], dri="zoe", action="And gas"),
+    }
+    assert [told(verdict)["zoe"] for verdict in asked.values()] == ["notice", "collision"]
+    made = talk.advance(11 * MINUTE)
+    assert not any(one.agent == "zoe" and one.kind == "reminder" for one in made)
+    for verdict in asked.values():
+        assert talk.thread(verdict.thread).duties["zoe"].settled
+        about = [one.deliver.about for one in made if one.kind == "escalation" and one.deliver.thread == verdict.thread]
+        assert [[arrear.agent for arrear in late] for late in about] == [["macro"]]
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -230,6 +246,7 @@ def test_after_the_end_another_text_is_a_new_round_and_refused(ended: Conversati
     assert (verdict.word, verdict.row, told(verdict)) == ("refused", "new-round", {"zoe": "refusal"})
     assert "new ack_id" in verdict.because
     assert ended.thread().phase == "final"
+    assert ended.say("zoe", "request", to=["macro"], dri="macro", action="Another round").notes == ()
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["before-the-end", "after-the-end"])
@@ -260,6 +277,9 @@ def test_who_has_a_thread_of_its_own_revises_that_one(asked: Conversation) -> No
     first = asked.say("radar", "request", to=["风控"], action="Something else")
     again = asked.say("radar", "request", to=["风控"], action="Something else again")
     assert (again.word, again.thread) == ("revision", first.thread)
+    assert first.thread in first.because
+    # Who had the id first was told of the collision, but got no text that could change.
+    assert told(again) == {"风控": "revision"}
 
 
 # Chat threads and retries.
@@ -321,12 +341,12 @@ def test_a_circle_through_parents_is_refused(talk: Conversation) -> None:
 
 
 def test_a_circle_under_one_id_is_refused(asked: Conversation) -> None:
-    """A duty that was handed on does not come back to who had it, nor to who asked."""
+    """A duty that was handed on does not come back to who had it, nor to who asked; the arbiter hears of it once."""
     asked.say("trading", "handoff", to="radar", reason="Yours", message_id="h1")
     asked.say("radar", "confirmed", in_reply_to="h1", conclusion="mine")
-    for back in ("trading", "zoe"):
+    for back, hear in (("trading", {"radar": "refusal", "boss": "notice"}), ("zoe", {"radar": "refusal"})):
         verdict = asked.say("radar", "handoff", to=back, reason=f"No, {back}'s")
-        assert (verdict.row, told(verdict)) == ("in-lineage", {"radar": "refusal", "boss": "notice"}), back
+        assert (verdict.row, told(verdict)) == ("in-lineage", hear), back
     assert asked.thread().dri == "radar"
 
 

@@ -65,7 +65,7 @@ def test_items_and_keys_are_pointed_to() -> None:
         ("team", {"agents": {}, "protocol": {"version": "V1", "since": "2026-02-30"}}, "/protocol/since", "a day"),
         ("decision", {"status": "done"}, "/status", "one of proposed, rejected"),
         ("status", {}, "", "needed: agent"),
-        ("intel", {"source": "wire"}, "/updated_at", "needed: updated_at"),
+        ("intel", {"source": "wire"}, "", "needed: as_of"),
         ("tech-radar", [{"name": "x", "ring": "try", "quadrant": "tools", "isNew": True}], "/0/ring", "one of adopt"),
         ("agent-session", {"agent": "macro"}, "/session_id", "needed: session_id"),
         ("monitor-task", {"task_id": "t", "owner": "macro"}, "/state", "needed: state"),

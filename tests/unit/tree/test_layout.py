@@ -159,3 +159,19 @@ def test_paths_of_generated_files() -> None:
     assert layout.inbox_path("macro", "x.json") == "inbox/macro/x.json"
     assert layout.rejected_path("desk", "x.problem.json") == "rejected/desk/x.problem.json"
     assert layout.page_path("roundtable/a") == "roundtable/a/THREAD.md"
+
+
+@pytest.mark.parametrize(
+    ("rel", "keys", "kind"),
+    [
+        ("status/macro.json", {"agent"}, "status"),
+        ("status/macro.json", {"agent", "ack_id"}, "status"),
+        ("monitor-tasks/t.json", {"task_id", "owner", "state", "ack_id"}, "monitor-task"),
+        ("status/final-macro.json", {"from", "ack_id", "state"}, None),
+        ("status/ask.json", {"to", "ack_id", "action"}, None),
+        ("roundtable/week-v1/x.json", {"agent"}, None),
+    ],
+)
+def test_kind_of_object(rel: str, keys: set[str], kind: str | None) -> None:
+    """A status may name the thread that it is about; what is addressed is a message wherever it lies."""
+    assert layout.kind_of_object(rel, keys) == kind

@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from ackd.protocol.courtesy.grammar import is_courtesy
 from ackd.protocol.courtesy.quotes import strip_quotes
-from ackd.protocol.courtesy.silent import is_silent_token
+from ackd.protocol.courtesy.silent import is_silent_token, says_nothing
 
-__all__ = ["is_courtesy", "is_silent_token", "strip_quotes"]
+__all__ = ["is_courtesy", "is_silent_token", "says_nothing", "strip_quotes"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
+from collections.abc import Collection
 
 from ackd.protocol.courtesy import symbols
 from ackd.protocol.courtesy.grammar import MAX_LENGTH, is_courtesy
@@ -39,6 +40,16 @@ def is_silent_token(text: str, token: str = "NO_REPLY") -> bool:
     shell = _JSON_SHELL.fullmatch(own) or _ANGLES.fullmatch(own)
     rest, count = _pattern(tuple(words)).subn(" ", shell.group(1) if shell else own)
     return count > 0 and is_courtesy(rest)
+
+
+def says_nothing(text: str, *, names: Collection[str] = ()) -> bool:
+    """Whether a text that somebody posted is courtesy, or the silent token that it meant to keep to itself.
+
+    Args:
+        text: What was said.
+        names: The roster, as for `is_courtesy`.
+    """
+    return is_courtesy(text, names=names) or is_silent_token(text)
 
 
 @functools.lru_cache(maxsize=16)

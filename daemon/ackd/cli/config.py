@@ -1,0 +1,61 @@
+"""`ackd config`: the configuration in force, and where each value comes from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ackd.cli.options import common, examples, open_view
+from ackd.cli.output import emit, line, out, padded, wanted
+
+_UNITS = ((3_600_000, "h"), (60_000, "m"), (1000, "s"))
+
+
+@click.group("config")
+@common
+@examples(
+    "ackd config show",
+    "ackd config show --json",
+)
+def config() -> None:
+    """The configuration of this machine and of the tree."""
+
+
+@config.command("show")
+@common
+@examples(
+    "ackd config show",
+)
+def show() -> None:
+    """Every value in force with its origin: --dir, a variable, team.yaml, this machine's own file, or the default."""
+    from ackd.engine.effective import settings
+
+    with open_view() as view:
+        found = settings(view, wanted().directory)
+    if wanted().json:
+        emit(found)
+        return
+    for one in found:
+        out(f"{padded(one.key, 24)}  {padded(_written(one.key, one.value), 28)}  {line(one.origin, 300)}")
+
+
+def _written(key: str, value: Any) -> str:
+    if value is None or value == []:
+        return "-"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and "timeouts." in key:
+        return _duration(value)
+    return line(", ".join(value) if isinstance(value, list) else value, 300)
+
+
+def _duration(length_ms: int) -> str:
+    """Write a time as `team.yaml` would have it."""
+    for size, unit in _UNITS:
+        if length_ms % size == 0:
+            return f"{length_ms // size}{unit}"
+    return f"{length_ms}ms"
+
+
+COMMANDS: dict[str, click.Command] = {"config": config}
