@@ -64,7 +64,7 @@ def parse_team(data: bytes) -> Team:
         document = {}
     if not accepts("team", document):
         found = problems("team", document)
-        where = "; ".join(f"{one.pointer or '/'}: expected {one.expected}, found {one.found}" for one in found[:3])
+        where = "; ".join(f"{one.pointer or '/'}: {one.expected} (found {one.found})" for one in found[:3])
         raise InvalidError(f"{FILE_NAME} {where or 'does not fit its schema'}", hint=f"correct {FILE_NAME} and save it")
     return _team(document)
 
