@@ -18,7 +18,7 @@ from ackd.ledger import FileRow, InboxRow, Known, Memory, StagedRow, ThreadRow
 from ackd.protocol.clock import ZERO, Stamp, receive, tick
 from ackd.protocol.entry import NOTED, Entry, make_entry
 from ackd.protocol.fold import Folding
-from ackd.protocol.ids import name_key, split_suffix
+from ackd.protocol.ids import bare_key, name_key
 from ackd.protocol.obligations import Clock
 from ackd.protocol.refusal import PREFIX, Refusal, fold_refusals
 from ackd.protocol.subject import PREFIX as SUBJECT
@@ -102,7 +102,7 @@ class Book:
             live.folding.add(entry)
         if live.subject is not None:
             live.subject = add_entry(live.subject, entry)
-        self._keys.setdefault(_key(thread), {})[thread] = None
+        self._keys.setdefault(bare_key(thread), {})[thread] = None
         self.touched[thread] = None
         return entry
 
@@ -188,7 +188,7 @@ class Book:
 
     def named(self, ack_id: str) -> list[Thread]:
         """Give all threads of a bare ack_id, in the order of their ids."""
-        key = _key(ack_id)
+        key = bare_key(ack_id)
         old = () if self._is_absent("key", key) else self.memory.threads_named(key)
         ids = dict.fromkeys([*old, *self._keys.get(key, ())])
         return [self.thread(one) for one in sorted(ids)]
@@ -317,7 +317,7 @@ class Book:
     def _hold(self, thread: str) -> _Live:
         live = self._live.get(thread)
         if live is None:
-            is_new = self._is_absent("key", _key(thread))
+            is_new = self._is_absent("key", bare_key(thread))
             live = self._live[thread] = _Live([] if is_new else self.memory.entries_of(thread))
         return live
 
@@ -328,7 +328,7 @@ class Book:
         board = BoardRow(id=thread, state=None if folded.phase == UNKNOWN else folded.phase, requester=folded.requester)
         return ThreadRow(
             id=thread,
-            key=_key(thread),
+            key=bare_key(thread),
             phase=folded.phase,
             next_due=due,
             updated=due,
@@ -370,14 +370,10 @@ class Book:
         folded = self.thread(thread)
         return ThreadRow(
             id=thread,
-            key=_key(thread),
+            key=bare_key(thread),
             phase=folded.phase,
             next_due=due,
             updated=updated,
             folder=folded.folder,
             board=_encode(board_row(folded)),
         )
-
-
-def _key(thread: str) -> str:
-    return name_key(split_suffix(thread)[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -14,8 +14,8 @@ from ackd.ledger import FileRow, Known
 from ackd.protocol.drop import Drop
 from ackd.protocol.entry import JUDGED
 from ackd.protocol.envelope import Envelope, read_envelope
-from ackd.protocol.ids import name_key, split_suffix
-from ackd.protocol.judge import Verdict, could_rise, judge, rejudge
+from ackd.protocol.ids import bare_key, name_key
+from ackd.protocol.judge import Verdict, could_rise, judge, judged_bodies, rejudge
 from ackd.protocol.policy import Policy
 from ackd.protocol.routing import route
 from ackd.protocol.thread import Message, Thread
@@ -76,7 +76,7 @@ class Judging:
         book = self._book
         envelopes = [ready.envelope for ready in group]
         book.prefetch("digest", (one.digest for one in envelopes))
-        book.prefetch("key", (_bare(one.ack_id) for one in envelopes))
+        book.prefetch("key", (bare_key(one.ack_id) for one in envelopes))
         opening = [ready for ready in group if ready.envelope.type in ("request", "broadcast")]
         book.prefetch("words", (ready.words for ready in opening if ready.words))
         folders = {f"{layout.ROUNDTABLE}/{ready.envelope.ack_id}" for ready in opening}
@@ -202,7 +202,7 @@ class Judging:
             return ""
         message = self._book.thread(other.thread).message(other.digest)
         same = message is not None and message.type == envelope.type
-        return prefix + original if same and _bare(other.thread) == _bare(envelope.ack_id) else ""
+        return prefix + original if same and bare_key(other.thread) == bare_key(envelope.ack_id) else ""
 
     def _folder(self, path: str, thread: str) -> str:
         return layout.thread_folder(path, thread, _Taken(self._book))
@@ -210,28 +210,18 @@ class Judging:
     def _holder(self, envelope: Envelope, thread: str) -> str:
         chat = envelope.text_of("thread") if envelope.type == "request" else ""
         holder = self._book.chat_thread(chat) if chat else ""
-        return holder if holder and _bare(holder) != _bare(thread) else ""
+        return holder if holder and bare_key(holder) != bare_key(thread) else ""
 
     def _retries(self, envelope: Envelope, words: str, thread: str) -> tuple[str, ...]:
         if envelope.type != "request":
             return ()
-        others = [one for one in self._book.asked(words) if _bare(one) != _bare(thread)]
+        others = [one for one in self._book.asked(words) if bare_key(one) != bare_key(thread)]
         return tuple(one for one in others if not self._book.thread(one).ended)
 
     def _record(self, drop: Drop, verdict: Verdict, sender: str, sha256: str, now: int, words: str = "") -> None:
         envelope, book = drop.envelope, self._book
-        body = {
-            "digest": envelope.digest,
-            "identity": envelope.identity,
-            "type": envelope.type,
-            "from": sender,
-            "message": envelope.content,
-            "path": drop.path,
-            "sha256": sha256,
-        }
-        for one in (verdict, verdict.child):
-            if one is not None:
-                book.write(JUDGED, one.thread, {**body, **_said(one)}, now)
+        for thread, body in judged_bodies(drop, verdict, sender, sha256):
+            book.write(JUDGED, thread, body, now)
         if verdict.word == "duplicate":
             return
         known = Known(verdict.thread, verdict.word, verdict.row, drop.path)
@@ -298,18 +288,3 @@ class _Taken:
 
     def __contains__(self, folder: object) -> bool:
         return isinstance(folder, str) and self._book.folder_taken(folder)
-
-
-def _said(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "verdict": verdict.word,
-        "row": verdict.row,
-        "because": verdict.because,
-        "told": [[tell.agent, tell.kind] for tell in verdict.told],
-        "notes": list(verdict.notes),
-        "basis": verdict.basis,
-    }
-
-
-def _bare(thread: str) -> str:
-    return name_key(split_suffix(thread)[0])

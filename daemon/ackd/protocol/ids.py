@@ -69,6 +69,11 @@ def split_suffix(ack_id: str) -> tuple[str, str]:
     return (match[1], match[2]) if match else (ack_id, "")
 
 
+def bare_key(ack_id: str) -> str:
+    """Give the compared form of an ack_id without its suffix: threads that share it were asked under one id."""
+    return name_key(split_suffix(ack_id)[0])
+
+
 def shown(text: str, limit: int = 80) -> str:
     """Quote a text from outside for one line of a message: no control or invisible characters, cut at `limit`."""
     cut = text if len(text) <= limit else text[: limit - 1] + "…"

@@ -97,6 +97,43 @@ def could_rise(thread: Thread, message: Message) -> bool:
     return sender in thread.duties or any(one.target == sender for one in thread.handoffs)
 
 
+def judged_bodies(drop: Drop, verdict: Verdict, sender: str, sha256: str) -> list[tuple[str, dict[str, Any]]]:
+    """Give the bodies of the entries that record a verdict, each with its thread: one, and one for a child thread.
+
+    Args:
+        drop: The message.
+        verdict: What was decided about it.
+        sender: Its author in the roster's spelling.
+        sha256: Of the bytes of its file.
+    """
+    envelope = drop.envelope
+    message = {
+        "digest": envelope.digest,
+        "identity": envelope.identity,
+        "type": envelope.type,
+        "from": sender,
+        "message": envelope.content,
+        "path": drop.path,
+        "sha256": sha256,
+    }
+    said = [
+        (
+            one.thread,
+            {
+                "verdict": one.word,
+                "row": one.row,
+                "because": one.because,
+                "told": [[tell.agent, tell.kind] for tell in one.told],
+                "notes": list(one.notes),
+                "basis": one.basis,
+            },
+        )
+        for one in (verdict, verdict.child)
+        if one is not None
+    ]
+    return [(thread, message | words) for thread, words in said]
+
+
 def rejudge(
     thread: Thread, message: Message, drop: Drop, policy: Policy, parent: Callable[[str], Thread | None]
 ) -> Verdict | None:

@@ -23,8 +23,8 @@ from ackd.protocol.drop import Drop
 from ackd.protocol.entry import DELIVERED, JUDGED, TIMER, Entry, make_entry
 from ackd.protocol.envelope import STATES, Envelope, read_envelope
 from ackd.protocol.fold import fold
-from ackd.protocol.ids import name_key, split_suffix
-from ackd.protocol.judge import Verdict, could_rise, judge, rejudge
+from ackd.protocol.ids import bare_key, name_key
+from ackd.protocol.judge import Verdict, could_rise, judge, judged_bodies, rejudge
 from ackd.protocol.obligations import Clock, Deliver, Owed, obligations
 from ackd.protocol.policy import Policy
 from ackd.protocol.routing import route
@@ -220,8 +220,8 @@ class Conversation:
     # Finding out the circumstances of a drop.
 
     def _named(self, ack_id: str) -> list[Thread]:
-        key = _bare(ack_id)
-        return [self.thread(one) for one in sorted(self._by_thread) if _bare(one) == key]
+        key = bare_key(ack_id)
+        return [self.thread(one) for one in sorted(self._by_thread) if bare_key(one) == key]
 
     def _find(self, ack_id: str) -> Thread | None:
         return next((one for one in self._named(ack_id) if name_key(one.id) == name_key(ack_id)), None)
@@ -237,16 +237,16 @@ class Conversation:
         if message is None or message.verdict == "refused":
             return ""
         same = message.sender == sender and message.type == envelope.type
-        return before if same and _bare(str(message.content.get("ack_id"))) == _bare(envelope.ack_id) else ""
+        return before if same and bare_key(str(message.content.get("ack_id"))) == bare_key(envelope.ack_id) else ""
 
     def _holder(self, envelope: Envelope) -> str:
         holder = self._chats.get(envelope.text_of("thread"), "") if envelope.type == "request" else ""
-        return holder if holder and _bare(holder) != _bare(envelope.ack_id) else ""
+        return holder if holder and bare_key(holder) != bare_key(envelope.ack_id) else ""
 
     def _retries(self, envelope: Envelope, ack_id: str) -> tuple[str, ...]:
         if envelope.type != "request":
             return ()
-        others = (one for one in self._asked.get(envelope.words_digest, ()) if _bare(one) != _bare(ack_id))
+        others = (one for one in self._asked.get(envelope.words_digest, ()) if bare_key(one) != bare_key(ack_id))
         return tuple(one for one in others if not self.thread(one).ended)
 
     # Recording.
@@ -260,21 +260,11 @@ class Conversation:
 
     def _record(self, drop: Drop, verdict: Verdict, sender: str) -> None:
         envelope = drop.envelope
-        message = {
-            "digest": envelope.digest,
-            "identity": envelope.identity,
-            "type": envelope.type,
-            "from": sender,
-            "message": envelope.content,
-            "path": drop.path,
-            "sha256": "",
-        }
-        for one in (verdict, verdict.child):
-            if one is not None:
-                self._write(JUDGED, one.thread, message | _said(one))
-                folder = one.basis.get("folder")
-                if folder:
-                    self._folders.add(folder)
+        for thread, body in judged_bodies(drop, verdict, sender, ""):
+            self._write(JUDGED, thread, body)
+            folder = body["basis"].get("folder")
+            if folder:
+                self._folders.add(folder)
         if verdict.word == "duplicate":
             return
         self._known[envelope.digest] = (verdict.thread, verdict)
@@ -386,18 +376,3 @@ def _facts(deliver: Deliver, thread: Thread, policy: Policy, now: int) -> dict[s
     if deliver.kind == "escalation" and policy.roster.rank(deliver.agent) == 0:
         facts["person"] = True
     return facts
-
-
-def _said(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "verdict": verdict.word,
-        "row": verdict.row,
-        "because": verdict.because,
-        "told": [[tell.agent, tell.kind] for tell in verdict.told],
-        "notes": list(verdict.notes),
-        "basis": verdict.basis,
-    }
-
-
-def _bare(ack_id: str) -> str:
-    return name_key(split_suffix(ack_id)[0])
