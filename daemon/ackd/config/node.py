@@ -161,10 +161,12 @@ def _is_there(place: _Place) -> bool:
 def _read_id(tree: Path) -> str:
     try:
         handle = os.open(tree / TREE_ID_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            text = os.read(handle, 64).decode("ascii", "replace").strip()
+        finally:
+            os.close(handle)
     except OSError:
         return ""
-    with os.fdopen(handle, "rb") as file:
-        text = file.read(64).decode("ascii", "replace").strip()
     return text if re.fullmatch(r"[0-9a-f]{16}", text) else ""
 
 
@@ -176,7 +178,11 @@ def _write_id(tree: Path, tree_id: str) -> None:
         raise NotAllowedError(f"{scratch} is a link", hint=f"remove it: rm {scratch}")
     scratch.mkdir(exist_ok=True)
     temporary = scratch / f"tree-id.{os.getpid()}"
-    temporary.write_text(tree_id + "\n", encoding="ascii")
+    # The tree may hold anything, a link under this very name too: write into a file of our own making.
+    temporary.unlink(missing_ok=True)
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+    with os.fdopen(handle, "wb") as file:
+        file.write(tree_id.encode("ascii") + b"\n")
     os.replace(temporary, tree / TREE_ID_FILE)
 
 

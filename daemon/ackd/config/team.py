@@ -10,7 +10,7 @@ import msgspec
 
 from ackd.config.yaml_file import read_yaml
 from ackd.errors import InvalidError
-from ackd.fs.beneath import FileRead, Root
+from ackd.fs.beneath import FileRead, Root, TooLarge
 from ackd.protocol.ids import clean_name, name_key, shown
 from ackd.protocol.instant import parse_duration
 from ackd.protocol.policy import Agent, Policy, Timeouts, make_roster
@@ -46,6 +46,10 @@ def load_team(root: Root) -> Team:
         InvalidError: There is none, or it cannot be used; the message says where.
     """
     read = root.read(FILE_NAME, _CAP)
+    if isinstance(read, TooLarge):
+        raise InvalidError(
+            f"{FILE_NAME} has {read.size} bytes; at most {_CAP} are read", hint="take out what no rule needs"
+        )
     if not isinstance(read, FileRead):
         raise InvalidError(f"{FILE_NAME} cannot be read", hint="ackd init lays one down")
     return parse_team(read.data)
@@ -87,10 +91,16 @@ def _team(document: dict[str, Any]) -> Team:
             raise InvalidError(
                 f"{FILE_NAME} has {other} and {member.name}, which count as the same name", hint="rename one of them"
             )
-    groups = {clean_name(name, what="group"): list(members) for name, members in (document.get("groups") or {}).items()}
+    groups = {clean_name(name, what="group"): _names(of) for name, of in (document.get("groups") or {}).items()}
+    group_keys: dict[str, str] = {}
     for name in groups:
         if name_key(name) in seen:
             raise InvalidError(f"{FILE_NAME}: {name} is a group and an agent", hint="rename the group")
+        other = group_keys.setdefault(name_key(name), name)
+        if other is not name:
+            raise InvalidError(
+                f"{FILE_NAME} groups: {other} and {name} count as the same name", hint="rename one of them"
+            )
     findings += _unknown_keys(document)
     arbiters = _names(document.get("arbiters"))
     for name in arbiters:
@@ -163,6 +173,8 @@ def _times(written: dict[str, Any], base: Timeouts, where: str) -> Timeouts:
             raise InvalidError(
                 f"{FILE_NAME} {where}: {name} is no timeout", hint="known: " + ", ".join(Timeouts.__struct_fields__)
             )
+        if value is None:
+            continue
         length = round(value * 1000) if isinstance(value, int | float) else parse_duration(value)
         if length is None or length <= 0:
             raise InvalidError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ackd.errors import InvalidError
+from ackd.protocol.ids import shown
 
 MAX_BYTES = 65_536
 
@@ -32,17 +33,43 @@ def read_yaml(data: bytes, *, name: str) -> Any:
     except UnicodeDecodeError as error:
         raise InvalidError(f"{name} is not UTF-8 at byte {error.start}", hint="save it as UTF-8") from None
     base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    loader = _loader(base)(text)
     try:
-        return loader.get_single_data()
+        _refuse_surprises(text, base)
+        loader = _loader(base)(text)
+        try:
+            return loader.get_single_data()
+        finally:
+            loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f", line {mark.line + 1}" if mark is not None else ""
         raise InvalidError(f"{name}{line}: {error.problem}", hint=f"correct {name} and save it") from None
-    except yaml.YAMLError as error:
-        raise InvalidError(f"{name}: {error}", hint=f"correct {name} and save it") from None
-    finally:
-        loader.dispose()
+    except yaml.reader.ReaderError as error:
+        character = chr(error.character)
+        number = text.count("\n", 0, max(0, text.find(character))) + 1
+        problem = f"the character {shown(character)} is not taken"
+        raise InvalidError(f"{name}, line {number}: {problem}", hint=f"correct {name} and save it") from None
+
+
+def _refuse_surprises(text: str, base: Any) -> None:
+    """Refuse aliases, anchors and tags before anything is built from them.
+
+    Their events are looked at beforehand, because the C loader composes without asking a subclass: aliases of aliases
+    would be a document of any size, or one that holds itself.
+    """
+    import yaml
+
+    event: Any
+    for event in yaml.parse(text, Loader=base):
+        if isinstance(event, yaml.AliasEvent):
+            problem = "aliases are not taken: write the value out"
+        elif getattr(event, "anchor", None) is not None:
+            problem = "anchors are not taken: write the value out where it is needed"
+        elif getattr(event, "tag", None) is not None:
+            problem = "tags are not taken: put a text in quotes instead"
+        else:
+            continue
+        raise yaml.constructor.ConstructorError(None, None, problem, event.start_mark)
 
 
 def _loader(base: Any) -> Any:
@@ -50,14 +77,6 @@ def _loader(base: Any) -> Any:
     import yaml
 
     class Loader(base):  # type: ignore[misc]
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.check_event(yaml.AliasEvent):
-                event = self.peek_event()
-                raise yaml.constructor.ConstructorError(
-                    None, None, "aliases are not taken: write the value out", event.start_mark
-                )
-            return super().compose_node(parent, index)
-
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             seen: set[str] = set()
             for key, _ in node.value:

@@ -26,7 +26,7 @@ from ackd.protocol.subject import Note, Subject, add_entry, fold_subject, is_thr
 from ackd.protocol.table import UNKNOWN
 from ackd.protocol.thread import Thread
 
-_MOST_THREADS = 20_000
+_MOST_THREADS = 10_000
 
 _encode = msgspec.json.Encoder().encode
 _read = msgspec.json.Decoder(dict[str, Any]).decode
@@ -301,8 +301,14 @@ class Book:
         if not self.touched:
             self._keys.clear()
             self._folders.clear()
-            while len(self._live) > _MOST_THREADS:
-                del self._live[next(iter(self._live))]
+
+    def trim(self) -> None:
+        """Let go of threads that nothing is to be done with, where there are too many in hand; the oldest first."""
+        excess = len(self._live) - _MOST_THREADS
+        if excess <= 0 or self._entries:
+            return
+        for thread in [one for one in self._live if one not in self.touched][:excess]:
+            del self._live[thread]
 
     def renew(self) -> None:
         """Take a new incarnation: this memory was restored, and lacks entries that the old one wrote."""

@@ -126,6 +126,7 @@ class Engine:
                     self._admit(group)
                     # While there is more to judge, deliveries come before the tidying up that follows them.
                     self._carry_out(finish=len(group) < GROUP)
+                self.book.trim()
             self.admission.overdue(self.clock(), _PATIENCE_MS)
             for thread in self.memory.due(self.clock()):
                 self.book.touched[thread] = None
@@ -134,6 +135,7 @@ class Engine:
             self._carry_out()
             self._publish()
             self._seal()
+            self.book.trim()
             self.carrier.adopt = False
             self._note("handing-over", "; ".join(list(self.carrier.trouble.values())[:3]))
             self._note("pages", "; ".join(list(self.publisher.trouble.values())[:3]))

@@ -66,7 +66,7 @@ class Publisher:
             if not is_thread(thread):
                 continue
             self._due.setdefault(thread, self._written.get(thread, now - EVERY_MS) + EVERY_MS)
-            if thread not in self._ended and self._book.thread(thread).ended:
+            if self._due[thread] > now and thread not in self._ended and self._book.thread(thread).ended:
                 # The receipt of a finished thread is what people look for: it is written at once.
                 self._ended.add(thread)
                 self._due[thread] = now
@@ -118,6 +118,9 @@ class Publisher:
                 self._due[name] = now + EVERY_MS
         if ready and not self._due:
             self._all_written_at = now
+            if all_:
+                with self._book.memory.transaction():
+                    self._book.memory.set_meta(_WRITTEN, str(now))
         if len(self._ended) > _MOST_ENDED_KNOWN:
             self._ended.clear()
         if len(self._written) > 4 * limit:
