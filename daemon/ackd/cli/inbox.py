@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ackd.engine.reading import InboxItem, View
 
 _POLL_S = 0.2
+_MOST_NOTES = 4
 _MOST_TEXT = 600
 
 
@@ -96,6 +97,9 @@ def _show_item(view: View, name: str, item: InboxItem, word: str) -> None:
     out(block(item.summary, "  ", _MOST_TEXT))
     if item.text:
         out(block(item.text, "  | ", _MOST_TEXT))
+    notes = (item.delivery or {}).get("notes") if item.kind in ("refusal", "notice", "collision", "late") else None
+    for note in [one for one in notes or () if isinstance(one, str)][:_MOST_NOTES]:
+        out(block(note, "  - ", _MOST_TEXT))
     # A tree that had to be named for this command has to be for the next.
     tree = f" --dir {shlex.quote(wanted().directory or '')}" if wanted().directory else ""
     for step in next_steps(view, name, item.thread, item.asks):

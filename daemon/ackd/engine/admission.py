@@ -158,6 +158,8 @@ class Admission:
                     decoded = decode(read.data)
                     if isinstance(decoded, Open):
                         detail = f"the text ends at character {decoded.position}, before its brackets close"
+                        if not decoded.position:
+                            detail = "the file is empty"
                         self._refuse(path, read, "incomplete", detail, now)
                     elif isinstance(decoded, Bad):
                         self._refuse_bad(path, read, decoded, now)

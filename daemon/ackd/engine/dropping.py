@@ -115,7 +115,9 @@ def require_allowed(view: View, envelope: Envelope) -> Verdict:
                 f"{view.team.policy.roster.spelling(envelope.sender)} may not rule: only arbiters and people do",
                 hint=f"{_who_may_rule(view)}; --anyway drops it all the same",
             )
-        because = verdict.because or f"it would be taken as {verdict.word}, and nobody would hear of it"
+        # Nothing is kept yet: it was not dropped.
+        because = verdict.because.removesuffix("; kept as a supplement")
+        because = because or f"it would be taken as {verdict.word}, and nobody would hear of it"
         if verdict.row == "nobody" or (verdict.row not in _INSTEAD and unknown_recipients(view, envelope)):
             instead = _whom(view, envelope)
         else:

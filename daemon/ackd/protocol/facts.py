@@ -11,12 +11,13 @@ from ackd.protocol.courtesy import says_nothing
 from ackd.protocol.depth import parse_depth
 from ackd.protocol.drop import Drop
 from ackd.protocol.envelope import Envelope
-from ackd.protocol.ids import shown
-from ackd.protocol.instant import parse_deadline
+from ackd.protocol.ids import name_key, shown
+from ackd.protocol.instant import iso, parse_deadline
 from ackd.protocol.lineage import COUNTED, chain_of, depth_before, offender
 from ackd.protocol.policy import Policy, Roster
 from ackd.protocol.thread import Handoff, Message, Thread
 
+_MOST_GUESSES = 5
 _MAY_BE_COURTESY = frozenset({"supplement", "progress", "answer"})
 _COUNTS_BEFORE_THE_END = frozenset({"confirmed", "clarify", "decline", "final"})
 """What these do before the end they do whatever their words are; afterwards only the words are left."""
@@ -312,11 +313,11 @@ class _Finder:
             elif not others and member.name != self.sender:
                 found.dri = member.name
                 if not self.envelope.to or found.unknown:
-                    self._nobody("none of the recipients is on the roster")
+                    self._nobody(self._none_known())
             else:
                 found.dri = member.name
                 if not others and not named:
-                    self._nobody("none of the recipients is on the roster")
+                    self._nobody(self._none_known())
             return
         candidates = [name for name in named if name != self.sender] or list(named)
         if candidates:
@@ -326,7 +327,21 @@ class _Finder:
         elif others:
             self._nobody("only groups are addressed and no dri is named")
         else:
-            self._nobody("none of the recipients is on the roster")
+            self._nobody(self._none_known())
+
+    def _none_known(self) -> str:
+        """Say which names nobody knows, and what may have been meant."""
+        import difflib
+
+        known = [member.name for member in self.policy.roster.members.values()]
+        guesses = []
+        for name in self.found.unknown[:_MOST_GUESSES]:
+            near = difflib.get_close_matches(name_key(name), [name_key(one) for one in known], n=1)
+            meant = self.policy.roster.spelling(near[0]) if near else ""
+            guesses.append(f"{shown(name)} (did you mean {meant}?)" if meant else shown(name))
+        return (
+            f"none of the recipients is on the roster: {', '.join(guesses)}" if guesses else "nobody else is addressed"
+        )
 
     def _nobody(self, why: str) -> None:
         self.found.nobody = why
@@ -365,7 +380,7 @@ class _Finder:
         for name in expansion.unknown:
             self._note(f"{shown(name)} is not on the roster and was not told")
         if not self.found.members:
-            self._nobody("none of the recipients is on the roster")
+            self._nobody(self._none_known())
 
     def ruling(self) -> None:
         found, kind = self.found, self.envelope.text_of("ruling").lower()
@@ -383,9 +398,15 @@ class _Finder:
                     "supplement; if it stands, write it again with in_reply_to"
                 )
         elif kind == "extend":
-            self._deadline("")
+            # "2h more" counts from the deadline in force, where that lies ahead.
+            before = self.thread.deadline_ms or 0
+            self._deadline("", base=max(before, self.drop.at))
             if found.deadline_ms is None:
                 self._nobody_rules("extend needs a deadline that can be read")
+            elif found.deadline_ms <= before:
+                self._nobody_rules(
+                    f"extend gives more time, and {iso(found.deadline_ms)} is no later than {iso(before)}"
+                )
         elif kind == "pick":
             chosen = self.thread.named(self.envelope.text_of("pick"))
             if chosen is None or chosen.type != "final" or chosen.verdict == "refused":
@@ -401,11 +422,11 @@ class _Finder:
         self.found.expected = why
         self.found.type = "vote"
 
-    def _deadline(self, default: str) -> None:
+    def _deadline(self, default: str, *, base: int | None = None) -> None:
         written = self.envelope.content.get("deadline", default)
         if written in (None, ""):
             return
-        read = parse_deadline(written, intake_ms=self.drop.at, zone=self.policy.zone)
+        read = parse_deadline(written, intake_ms=self.drop.at if base is None else base, zone=self.policy.zone)
         self.found.deadline_ms = read.at_ms
         if not read.readable:
             self._note(f"the deadline {shown(read.written)} cannot be read for certain ({read.note}); there is none")

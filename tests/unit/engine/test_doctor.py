@@ -21,12 +21,16 @@ if TYPE_CHECKING:
     from tests.conftest import Bench, Tree
 
 HOUR = 3_600_000
-NOW = time.time_ns() // 1_000_000 + 60_000
+
+
+def in_a_minute() -> int:
+    """Give the wall clock a minute from now: what was just written has been sealed by then."""
+    return time.time_ns() // 1_000_000 + 60_000
 
 
 def found(tree: Tree, name: str, *, fix: bool = False) -> list[Check]:
     """Give what the doctor says of one thing, a minute from now."""
-    return [one for one in examine(tree.path, fix=fix, now=NOW) if one.name == name]
+    return [one for one in examine(tree.path, fix=fix, now=in_a_minute()) if one.name == name]
 
 
 def level(tree: Tree, name: str) -> str:
@@ -54,7 +58,7 @@ def sealed(tree: Tree) -> list[Path]:
 
 def test_a_healthy_tree_has_no_problems(grown: Tree) -> None:
     """After a clean stop nothing is broken, and the only warning is that no daemon runs."""
-    checks = examine(grown.path, now=NOW)
+    checks = examine(grown.path, now=in_a_minute())
     assert {(one.level, one.name) for one in checks if one.level != "ok"} == {("warning", "daemon")}
     assert all(one.message for one in checks)
 
@@ -173,7 +177,7 @@ class TestTheMemory:
 
     def test_a_clock_that_went_back_is_said(self, grown: Tree) -> None:
         """An entry that is still to come makes timers late."""
-        checks = examine(grown.path, now=NOW - 3 * HOUR)
+        checks = examine(grown.path, now=in_a_minute() - 3 * HOUR)
         assert [one.level for one in checks if one.name == "clock"] == ["warning", "ok"]
 
 
@@ -243,7 +247,7 @@ class TestTheDaemon:
         (check,) = [one for one in examine(tree.path) if one.name == "daemon"]
         assert check.level == "ok"
         assert f"pid {daemon.process.pid}@" in check.message
-        stuck = [one for one in examine(tree.path, now=NOW + HOUR) if one.name == "daemon"]
+        stuck = [one for one in examine(tree.path, now=in_a_minute() + HOUR) if one.name == "daemon"]
         assert stuck[0].level == "problem"
         (tree.node().state / "daemon.lock").unlink()
         assert [one.level for one in examine(tree.path) if one.name == "lock"] == ["problem"]
