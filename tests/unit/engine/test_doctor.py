@@ -125,7 +125,7 @@ class TestTheTree:
         marks = {one.name for one in scratch.iterdir()}
         for name, age in (("d-old", 2 * HOUR), ("d-young", 0)):
             path = grown.drop(f".ackd/tmp/{name}", "x")
-            at = (NOW - age) / 1000
+            at = (in_a_minute() - age) / 1000
             os.utime(path, (at, at))
         for mark in marks:
             os.utime(scratch / mark, (1, 1))
