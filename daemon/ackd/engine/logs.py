@@ -33,8 +33,6 @@ def set_up(*, form: str = "auto", level: str = "info", stream: IO[str] | None = 
     logger.handlers[:] = [handler]
     logger.setLevel(level.upper())
     logger.propagate = False
-    # What watchdog has to say is part of the watcher's health; its last words at a stop are for nobody.
-    logging.getLogger("watchdog").addHandler(logging.NullHandler())
 
 
 class JsonFormatter(logging.Formatter):

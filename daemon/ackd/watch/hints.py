@@ -382,6 +382,9 @@ def _quiet_watchdog() -> None:
     """
     logger = logging.getLogger(_WATCHDOG)
     logger.propagate = False
+    if not any(isinstance(handler, logging.NullHandler) for handler in logger.handlers):
+        # Without any handler its last words at a stop would land on the terminal all the same.
+        logger.addHandler(logging.NullHandler())
     if not logger.isEnabledFor(logging.WARNING):
         logger.setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", message="Callback with id", category=RuntimeWarning)
