@@ -94,6 +94,10 @@ def _team(document: dict[str, Any]) -> Team:
     groups = {clean_name(name, what="group"): _names(of) for name, of in (document.get("groups") or {}).items()}
     group_keys: dict[str, str] = {}
     for name in groups:
+        if name_key(name) == "all":
+            raise InvalidError(
+                f"{FILE_NAME} groups: {name} means every agent already", hint="give the group another name"
+            )
         if name_key(name) in seen:
             raise InvalidError(f"{FILE_NAME}: {name} is a group and an agent", hint="rename the group")
         other = group_keys.setdefault(name_key(name), name)

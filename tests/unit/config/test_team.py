@@ -257,3 +257,9 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "tree" / "team.yaml").symlink_to(tmp_path / "other.yaml")
     with Root(tmp_path / "tree") as root, pytest.raises(InvalidError, match="cannot be read"):
         load_team(root)
+
+
+def test_all_is_no_group_of_ones_own() -> None:
+    """`all` means every agent; a group of that name would silently reach others."""
+    with pytest.raises(InvalidError, match="every agent"):
+        parse_team(b"agents: {macro: {}}\ngroups: {All: []}\n")
