@@ -171,7 +171,7 @@ def shown(at_ms: int, zone: datetime.tzinfo) -> str:
         # RFC 3339 has offsets of whole minutes; old local times had seconds.
         minutes = 0 if offset is None else math.floor(offset.total_seconds() / 60)
         local = moment + datetime.timedelta(minutes=minutes)
-    except (OverflowError, ValueError, NotImplementedError):
+    except (OverflowError, ValueError, NotImplementedError):  # a bare tzinfo has no offset: Python's own answer
         return iso(at_ms)
     return _written(local) + f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
 
@@ -235,7 +235,7 @@ def _offset_of(zone: datetime.tzinfo, local: datetime.datetime) -> tuple[datetim
     note = f"no time zone: read in the team's zone {_zone_name(zone)}".rstrip()
     try:
         before, after = (local.replace(tzinfo=zone, fold=fold).utcoffset() for fold in (0, 1))
-    except (ValueError, OverflowError, TypeError, NotImplementedError):
+    except (ValueError, OverflowError, TypeError, NotImplementedError):  # the last: a bare tzinfo's own answer
         return None, "no time zone, and the team's zone cannot tell"
     if before is None or after is None:
         return None, "no time zone, and the team's zone cannot tell"
