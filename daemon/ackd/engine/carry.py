@@ -87,11 +87,11 @@ class Carrier:
         """
         made = 0
         for _ in range(_ROUNDS):
-            if finish and self._later:
+            if self._book.is_clean:
+                if not (finish and self._later):
+                    break
                 self._book.touched.update(self._later)
                 self._later.clear()
-            if self._book.is_clean:
-                break
             made += self._round(now)
         return made
 

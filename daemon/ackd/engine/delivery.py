@@ -97,7 +97,7 @@ def render_delivery(deliver: Deliver, thread: Thread, policy: Policy, at_ms: int
         document["ids"] = deliver.ids
     return Rendered(
         generated_name(at_ms, deliver.kind, deliver.thread, deliver.ids[0]),
-        plain_json(msgspec.json.format(_encode(document).decode(), indent=2)).encode() + b"\n",
+        plain_json(msgspec.json.format(_encode(document), indent=2)) + b"\n",
         _facts(case, request, states_request=with_request or (request is not None and request is message)),
     )
 

@@ -246,8 +246,10 @@ class Judging:
             waiting = [
                 one for one in thread.messages if could_rise(thread, one) and one.content.get("purged") is not True
             ]
+            if not waiting:
+                return
             shape = _shape(thread)
-            if not waiting or self._shapes.get(thread_id) == shape:
+            if self._shapes.get(thread_id) == shape:
                 return
             if len(self._shapes) >= _MOST_SHAPES:
                 self._shapes.clear()

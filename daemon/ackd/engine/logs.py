@@ -44,7 +44,7 @@ class JsonFormatter(logging.Formatter):
         line |= _fields(record)
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        return plain_json(_encode(line).decode())
+        return plain_json(_encode(line)).decode()
 
 
 class TextFormatter(logging.Formatter):

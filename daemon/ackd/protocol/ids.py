@@ -69,6 +69,7 @@ def split_suffix(ack_id: str) -> tuple[str, str]:
     return (match[1], match[2]) if match else (ack_id, "")
 
 
+@lru_cache(maxsize=8192)
 def bare_key(ack_id: str) -> str:
     """Give the compared form of an ack_id without its suffix: threads that share it were asked under one id."""
     return name_key(split_suffix(ack_id)[0])

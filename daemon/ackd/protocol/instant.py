@@ -17,6 +17,7 @@ import datetime
 import math
 import re
 from decimal import Decimal
+from functools import lru_cache
 
 import msgspec
 
@@ -122,8 +123,11 @@ def parse_duration(written: object) -> int | None:
     Returns:
         Milliseconds, 0 to a hundred years, or None where it cannot be read for certain.
     """
-    if not isinstance(written, str) or len(written) > _MAX_TEXT:
-        return None
+    return _duration(written) if isinstance(written, str) and len(written) <= _MAX_TEXT else None
+
+
+@lru_cache(maxsize=256)
+def _duration(written: str) -> int | None:
     text = " ".join(halfwidth(written).split())
     match = _ISO_DURATION.fullmatch(text)
     if match is None:

@@ -74,6 +74,10 @@ _POSSIBLE = (
         re.DOTALL,
     ),
 )
+# What every such name has somewhere: one look spares most names the eight above.
+_MARKS = re.compile(
+    r"conflict|冲突|衝突|[)）]| [2-9]|-DESKTOP-|-LAPTOP-|-WIN-|MacBook|iMac|Mac-|MBP|MBA|PC", re.IGNORECASE
+)
 _PLACEHOLDER = re.compile(r"\.(.+)\.icloud", re.DOTALL)
 
 
@@ -109,6 +113,8 @@ def conflict_original(name: str, exists: Callable[[str], bool]) -> str | None:
     Returns:
         The original's name; of a copy of a copy, the first one's.
     """
+    if _MARKS.search(name) is None:
+        return None
     original: str | None = None
     for _ in range(_MOST_CONFLICTS):
         before = _one_step(original or name, exists)

@@ -72,14 +72,24 @@ def test_a_new_text_replaces_the_old_one(asked: Make) -> None:
 def test_json_for_people_steers_no_terminal() -> None:
     """Whatever an agent wrote reads the same as JSON and does nothing where it is printed; Chinese and emoji stay."""
     said = "油价\u3000\x1b[2J \x9b2J \x7f \u202egpj \u200b \U000e0041 👩\u200d🔬"
-    shown = plain_json(json.dumps(said, ensure_ascii=False))
+    shown = plain_json(json.dumps(said, ensure_ascii=False).encode()).decode()
     assert json.loads(shown) == said
     assert "油价\u3000" in shown
     assert "👩\u200d🔬" in shown
     assert not [one for one in shown if one in "\x1b\x9b\x7f\u202e\u200b\U000e0041"]
-    assert plain_json('{"a": 1}') == '{"a": 1}'
+    assert plain_json(b'{"a": 1}') == b'{"a": 1}'
 
 
 def test_instants_have_whole_seconds() -> None:
     """Readers get no milliseconds."""
     assert when(1_772_951_401_999) == "2026-03-08T06:30:01Z"
+
+
+def test_each_character_that_steers_is_escaped() -> None:
+    """Alone in a text too: none of them hides behind the quick look at the bytes."""
+    ranges = "7f-9f ad-ad 61c-61c 180e-180e 200b-200c 200e-200f 2028-202e 2060-206f feff-feff fff9-fffb e0000-e0fff"
+    for first, last in (one.split("-") for one in ranges.split()):
+        for code in range(int(first, 16), int(last, 16) + 1):
+            text = f'"{chr(code)}"'
+            assert chr(code) not in plain_json(text.encode()).decode()
+            assert json.loads(plain_json(text.encode())) == chr(code)
