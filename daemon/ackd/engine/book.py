@@ -16,11 +16,12 @@ import msgspec
 from ackd.engine.pages import BoardRow, board_row
 from ackd.ledger import FileRow, InboxRow, Known, Memory, StagedRow, ThreadRow
 from ackd.protocol.clock import ZERO, Stamp, receive, tick
-from ackd.protocol.entry import NOTED, Entry, make_entry
+from ackd.protocol.entry import DELIVERED, NOTED, Entry, make_entry
 from ackd.protocol.fold import Folding
 from ackd.protocol.ids import bare_key, name_key
 from ackd.protocol.obligations import Clock
 from ackd.protocol.refusal import PREFIX, Refusal, fold_refusals
+from ackd.protocol.sends import Send, add_send
 from ackd.protocol.subject import PREFIX as SUBJECT
 from ackd.protocol.subject import Note, Subject, add_entry, fold_subject, is_thread, note_body, subject_id
 from ackd.protocol.table import UNKNOWN
@@ -161,6 +162,24 @@ class Book:
     def refusal(self, ledger: str) -> Refusal | None:
         """Give the refusal of the file that a ledger of refusals is about."""
         return fold_refusals(ledger, self._hold(ledger).entries)
+
+    def sends(self, ledger: str) -> dict[str, Send]:
+        """Give what was tried live for a thread or another ledger, by obligation."""
+        if is_thread(ledger):
+            return self.thread(ledger).sends
+        sends: dict[str, Send] = {}
+        for entry in self._hold(ledger).entries:
+            add_send(sends, entry)
+        return sends
+
+    def entry(self, ledger: str, key: str) -> Entry | None:
+        """Give an entry of a thread or another ledger by its key, or None."""
+        return next((entry for entry in self._hold(ledger).entries if entry.key == key), None)
+
+    def is_done(self, ledger: str, obligation: str) -> bool:
+        """Tell whether an obligation of a thread or another ledger was carried out."""
+        entries = self._hold(ledger).entries
+        return any(entry.kind == DELIVERED and obligation in entry.body["ids"] for entry in entries)
 
     def subject(self, name: str) -> Subject:
         """Give what is known of a subject by its name; one without notes where nothing is."""

@@ -10,14 +10,16 @@ import contextlib
 import hashlib
 import itertools
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 
 from ackd.engine.book import Book
 from ackd.engine.delivery import Rendered, render_delivery
+from ackd.engine.posts import as_fallback
 from ackd.engine.refusal_notice import render_refusal
+from ackd.engine.sending import Plan, files_only, sooner
 from ackd.engine.subject_notice import render_notice
 from ackd.errors import AckdError
 from ackd.fs import faults
@@ -28,6 +30,7 @@ from ackd.protocol.entry import DELIVERED, TIMER
 from ackd.protocol.obligations import Deliver, Owed, obligations
 from ackd.protocol.policy import Policy
 from ackd.protocol.refusal import PREFIX, refusal_gone, refusal_owed
+from ackd.protocol.retry import Fall
 from ackd.protocol.subject import PREFIX as SUBJECT
 from ackd.protocol.subject import subject_gone, subject_owed
 from ackd.tree import layout
@@ -53,6 +56,9 @@ class Carrier:
         observe: Called with kind, agent, thread and path of each delivery.
         adopt: Whether files that lie in an inbox under an obligation's name count as handed over (after the memory
             was lost).
+
+    Attributes:
+        plan: Divides what is owed into files and live sends; without channels all of it is files.
     """
 
     def __init__(
@@ -67,6 +73,7 @@ class Carrier:
     ) -> None:
         self._root, self._stage, self._book, self._policy = root, stage, book, policy
         self._observe, self.adopt = observe, adopt
+        self.plan: Callable[[str, Sequence[Deliver], int], Plan] = files_only
         self.own: dict[str, Signature] = {}
         self.trouble: dict[str, str] = {}
         self.changed: dict[str, None] = {}
@@ -98,7 +105,8 @@ class Carrier:
     def _round(self, now: int) -> int:
         book = self._book
         owed = {thread: self._owed(thread, now) for thread in list(book.touched)}
-        work = [(deliver, self._render(deliver, now)) for one in owed.values() for deliver in one.deliver]
+        plans = {thread: self.plan(thread, one.deliver, now) for thread, one in owed.items()}
+        work = [(deliver, self._file(deliver, fall, now)) for one in plans.values() for deliver, fall in one.files]
         if work:
             self._mark_scratch()
         staged = [self._prepare(deliver, rendered) for deliver, rendered in work]
@@ -106,7 +114,10 @@ class Carrier:
         leaving = {thread for thread, one in owed.items() if thread not in waits and self._leaving(thread, one.gone)}
         faults.reach("intent")
         # A file goes only when what ended its purpose is kept; a crash before that finds such a thread due at once.
-        due = {thread: now if thread in leaving else one.next_due for thread, one in owed.items()}
+        due = {
+            thread: now if thread in leaving else sooner(one.next_due, plans[thread].due)
+            for thread, one in owed.items()
+        }
         try:
             at = {thread: at for thread, at in due.items() if thread not in waits}
             book.commit(at, staged=staged, soon=waits, now=now)
@@ -118,6 +129,9 @@ class Carrier:
             self.changed[thread] = None
         if staged or leaving:
             self._settle(staged, leaving, now)
+        for thread, plan in plans.items():
+            if plan.again:
+                book.touched[thread] = None
         return len(staged)
 
     def _settle(self, staged: list[StagedRow], leaving: Iterable[str], now: int) -> None:
@@ -226,7 +240,17 @@ class Carrier:
                 book.write(TIMER, thread, {"id": fire.id, "name": fire.name, "digest": fire.digest}, now)
         return owed
 
-    def _render(self, deliver: Deliver, now: int) -> Rendered:
+    def _file(self, deliver: Deliver, fall: Fall | None, now: int) -> Rendered:
+        """Render a delivery that is handed over as a file, marked where a live send did not do."""
+        rendered = self.render(deliver, now)
+        if fall is None:
+            return rendered
+        sends = self._book.sends(deliver.thread)
+        send = next((sends[one] for one in deliver.ids if one in sends), None)
+        return as_fallback(rendered, send, fall.reason)
+
+    def render(self, deliver: Deliver, now: int) -> Rendered:
+        """Render a delivery as it is at an instant."""
         if deliver.thread.startswith(SUBJECT):
             return render_notice(deliver, self._book.subject_of(deliver.thread), now)
         if deliver.thread.startswith(PREFIX):

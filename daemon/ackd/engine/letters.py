@@ -181,7 +181,7 @@ def _handoff(case: Case) -> Letter:
 
 def _escalation(case: Case) -> Letter:
     about = case.deliver.about
-    named = [f"{arrear.agent} {_NEEDS.get(arrear.owes, 'is late')}" for arrear in about[:_MOST_NAMES]]
+    named = [_named(case.thread, arrear) for arrear in about[:_MOST_NAMES]]
     more = f" and {len(about) - _MOST_NAMES} more are late" if len(about) > _MOST_NAMES else ""
     due = case.at + case.policy.timeouts.arbiter
     return Letter(
@@ -196,6 +196,12 @@ def _escalation(case: Case) -> Letter:
     )
 
 
+def _named(thread: Thread, arrear: Arrear) -> str:
+    """Say who is late, and whether anybody knows that it was reached at all."""
+    unknown = " (delivery unknown: the live sends timed out)" if thread.unknown_tries(arrear.agent) else ""
+    return f"{arrear.agent} {_NEEDS.get(arrear.owes, 'is late')}{unknown}"
+
+
 def _late(case: Case, arrear: Arrear) -> dict[str, Any]:
     """Say what a late assignee owes, since when, and what was heard of it."""
     thread, duty = case.thread, case.thread.duties.get(arrear.agent)
@@ -208,20 +214,19 @@ def _late(case: Case, arrear: Arrear) -> dict[str, Any]:
             said["reason"] = declined.content["reason"]
     elif (since := _instant(thread, start)) is not None:
         said["since"] = when(since)
-    reminded = thread.done.get(f"reminder:{thread.id}:{arrear.agent}:{arrear.step}")
+    reminded = _instant(thread, f"reminder:{thread.id}:{arrear.agent}:{arrear.step}")
     if reminded is not None:
-        said["reminded_at"] = when(reminded.stamp[0])
+        said["reminded_at"] = when(reminded)
+    if thread.unknown_tries(arrear.agent):
+        said["delivery"] = "unknown"
     if arrear.agent in thread.signs:
         said["last_heard_at"] = when(thread.signs[arrear.agent][0][0])
     return said
 
 
 def _instant(thread: Thread, start: str) -> int | None:
-    if start.startswith("entry:"):
-        key = start.removeprefix("entry:")
-        return next((message.stamp[0] for message in thread.messages if message.key == key), None)
-    done = thread.done.get(start)
-    return done.stamp[0] if done is not None else None
+    key = start.removeprefix("entry:") if start.startswith("entry:") else thread.reached(start)
+    return thread.moments().get(key)
 
 
 def _cancelling(case: Case) -> Letter:

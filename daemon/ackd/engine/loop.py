@@ -9,10 +9,12 @@ import contextlib
 import logging
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
+from ackd.channels import Channel
 from ackd.config import Node, Team, load_team
+from ackd.config.channels import ChannelSetting
 from ackd.engine.admission import CAP, Admission, Candidate
 from ackd.engine.book import Book
 from ackd.engine.carry import Carrier
@@ -23,6 +25,8 @@ from ackd.engine.people import People
 from ackd.engine.publishing import Publisher
 from ackd.engine.rebuild import rebuild, touch_all
 from ackd.engine.refusals import Refusals
+from ackd.engine.sending import Sender
+from ackd.engine.signs import Signs
 from ackd.errors import AckdError, NoTreeError
 from ackd.exchange import SealedFiles
 from ackd.fs import faults
@@ -64,13 +68,21 @@ class Engine:
         memory: What it remembers.
         hints: Where to look first.
         clock: Gives the wall clock in milliseconds.
+        channels: The live channels of this node, each with its setting.
 
     Raises:
         InvalidError: `team.yaml` cannot be used.
     """
 
     def __init__(
-        self, root: Root, node: Node, memory: Memory, hints: Hints, *, clock: Callable[[], int] = wall_clock
+        self,
+        root: Root,
+        node: Node,
+        memory: Memory,
+        hints: Hints,
+        *,
+        clock: Callable[[], int] = wall_clock,
+        channels: Sequence[tuple[ChannelSetting, Channel]] = (),
     ) -> None:
         self.root, self.node, self.memory, self.hints, self.clock = root, node, memory, hints, clock
         self._signatures: dict[str, tuple[int, int, int]] = {}
@@ -82,12 +94,15 @@ class Engine:
         self.refusals = Refusals(root, self.stage, self.book)
         self.admission = Admission(root, self.book, self.refusals, self.policy, self._saw_verdict)
         self.carrier = Carrier(root, self.stage, self.book, self.policy, self._saw_delivery)
+        self.sender = Sender(self.book, self.policy, self.carrier.render, channels, hints.wake)
+        self.carrier.plan = self.sender.plan
         self.publisher = Publisher(root, self.stage, self.book, self.policy, self.findings, self.board_lines)
         self.people = People(root, self.book, self.policy, self.admission.speak)
         self.keepers: tuple[Keeper, ...] = (
             self.people,
             Kinds(root, self.book, self.refusals, self.policy),
             Decisions(root, self.stage, self.book, self.policy),
+            Signs(self.book, self.sender),
         )
         self.admission.keepers = self.keepers
         self.trouble: dict[str, str] = {}
@@ -121,6 +136,7 @@ class Engine:
         now = self.clock()
         try:
             self._recover(now)
+            self.sender.collect(now)
             for group in _grouped(self._candidates(changes, now), GROUP):
                 with self.root.holding():
                     self._admit(group)
@@ -133,6 +149,7 @@ class Engine:
             for keeper in self.keepers:
                 keeper.work(self.clock())
             self._carry_out()
+            self._send()
             self._publish()
             self._seal()
             self.book.trim()
@@ -178,6 +195,7 @@ class Engine:
         """Stop in good order: everything published and sealed."""
         self.hints.stop()
         try:
+            self.sender.close(self.clock())
             self._carry_out()
             self.publisher.write(self.clock(), all_=True)
             self._seal(at_once=True)
@@ -199,6 +217,7 @@ class Engine:
         now = self.clock()
         unsealed = None if self._unsealed_since is None else self._unsealed_since + _SEAL_AFTER_MS
         moments = [self._rescan_at, self.memory.next_due(), self.publisher.next_due(), unsealed, self._retry_at]
+        moments.append(self.sender.next_due())
         # What cannot be read is looked at with each rescan; only what is open runs out of time.
         moments += [keeper.next_due() for keeper in self.keepers]
         moments += [one.since + _PATIENCE_MS for one in self.admission.waiting.values() if one.reason == "open"]
@@ -326,8 +345,16 @@ class Engine:
         if self.book.seq > self._sealed and self._unsealed_since is None:
             self._unsealed_since = now
 
+    def _send(self) -> None:
+        """Let live sends fly whose turn it is, once their tries are on record."""
+        self.sender.committed()
+        if self.sender.prepare(self.clock()):
+            self._carry_out()
+            self.sender.launch()
+
     def _forget(self) -> None:
         self.book.forget()
+        self.sender.forget()
         self._must_recover = True
         team = self._signatures.get(layout.TEAM)
         self._signatures = {row.path: (row.ino, row.size, row.ctime_ns) for row in self.memory.files()}

@@ -80,8 +80,7 @@ class RefusedFile(msgspec.Struct, frozen=True, kw_only=True):
 def board_row(thread: Thread) -> BoardRow:
     """Put a thread into a line of the board."""
     request = in_force(thread, thread.request) if thread.request else {}
-    since = {done.key: done.stamp[0] for done in thread.done.values()}
-    since |= {message.key: message.stamp[0] for message in thread.messages}
+    since = thread.moments()
     late = late_debts(thread)
     return BoardRow(
         id=thread.id,

@@ -9,7 +9,9 @@ from typing import Any
 from ackd.engine.files_shown import file_documents
 from ackd.engine.lateness import is_late, late_debts
 from ackd.engine.page_memory import page_document
+from ackd.engine.posts import attempts_shown
 from ackd.engine.reading import View
+from ackd.engine.sending import EXPIRED
 from ackd.engine.texts import in_force
 from ackd.errors import AckdError
 from ackd.fs.beneath import FileRead
@@ -18,6 +20,7 @@ from ackd.ledger import FileRow
 from ackd.protocol.conditions import assignee_state, conditions, who_owes
 from ackd.protocol.instant import iso
 from ackd.protocol.refusal import PREFIX
+from ackd.protocol.sends import Send
 from ackd.protocol.table import FINAL, UNKNOWN
 from ackd.protocol.thread import Duty, Message, Thread
 from ackd.tree import layout
@@ -35,8 +38,7 @@ def thread_document(thread: Thread) -> dict[str, Any]:
     `owes` what is owed now.
     """
     request = thread.text_in_force(thread.request)
-    since = {done.key: done.stamp[0] for done in thread.done.values()}
-    since |= {message.key: message.stamp[0] for message in thread.messages}
+    since = thread.moments()
     late = late_debts(thread)
     return {
         "ack_id": thread.id,
@@ -65,7 +67,27 @@ def thread_document(thread: Thread) -> dict[str, Any]:
             {"id": name, "kind": done.kind, "agent": done.agent, "path": done.path, "at": iso(done.stamp[0])}
             for name, done in sorted(thread.done.items(), key=lambda pair: (pair[1].stamp, pair[0]))
         ],
+        "sends": [
+            {
+                "id": name,
+                "kind": send.kind,
+                "agent": send.agent,
+                "state": send_state(thread, send),
+                "attempts": attempts_shown(send),
+            }
+            for name, send in sorted(thread.sends.items(), key=lambda pair: (pair[1].attempts[0].stamp, pair[0]))
+        ],
     }
+
+
+def send_state(thread: Thread, send: Send) -> str:
+    """Give the state of a send: one that did not arrive and is wanted no longer, or waited too long, is expired."""
+    if send.state in ("not-sent", "busy", "sent"):
+        done = thread.done.get(send.id)
+        if done is not None:
+            return "expired" if done.facts.get("fallback") == EXPIRED else send.state
+        return "expired" if thread.ended else "sent" if send.state == "sent" else "queued"
+    return send.state
 
 
 def thread_line(board: dict[str, Any]) -> dict[str, Any]:

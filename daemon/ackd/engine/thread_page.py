@@ -132,6 +132,7 @@ def _duties(thread: Thread, policy: Policy) -> str:
         if one.step in ("confirm", "final"):
             owed.setdefault(one.agent, []).append(WORDS[one.step])
     rows = []
+    moments = thread.moments()
     for duty in list(thread.duties.values())[:MOST_CELLS]:
         did = assignee_state(duty)
         if any(message.verdict == "closed" and message.sender == duty.agent for message in thread.messages):
@@ -139,8 +140,8 @@ def _duties(thread: Thread, policy: Policy) -> str:
         if duty.handed_to:
             did = f"{did} to {shown_name(duty.handed_to)}"
         role = "DRI" if duty.agent == thread.dri else "person" if policy.roster.rank(duty.agent) == 0 else "assignee"
-        asked = thread.done.get(duty.start)
-        handed = moment(asked.stamp[0]) if asked is not None else ""
+        asked = moments.get(thread.reached(duty.start))
+        handed = moment(asked) if asked is not None else ""
         rows.append([shown_name(duty.agent), role, handed, did, " and ".join(owed.get(duty.agent, []))])
     heads = ["who", "as", "asked at", "did", "owes"]
     if not owed:

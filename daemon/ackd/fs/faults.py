@@ -17,6 +17,9 @@ POINTS = (
     "commit",  # entries and intents were just committed
     "rename",  # a staged file was just renamed into place
     "done",  # the deliveries are about to be recorded as done
+    "attempt",  # a live send was just recorded, it was not begun
+    "send",  # a live send was just begun
+    "outcome",  # what became of a live send was found out, nothing is recorded
     "page",  # a page was just written, that is not recorded
     "seal",  # a sealed file was just published
 )

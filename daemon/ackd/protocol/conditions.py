@@ -53,7 +53,9 @@ def conditions(thread: Thread) -> tuple[str, ...]:
     - needs-person: a person was told of such a debt, or a message was refused for depth or lineage and its author has
       said nothing in the thread since.
 
-    Two are never given here: `ambiguous` belongs to live sends, `provisional` to trees with several nodes.
+    - ambiguous: a live send may have arrived or not, and nobody knows: no sign of life came since (T29).
+
+    One is never given here: `provisional` belongs to trees with several nodes.
     """
     held = {
         "held": any(message.verdict == "held" and not message.basis.get("courtesy") for message in thread.messages),
@@ -66,6 +68,7 @@ def conditions(thread: Thread) -> tuple[str, ...]:
             "overdue": obligation_id("overdue", thread.id, thread.dri, final_step(thread)) in thread.timers,
             "escalated": bool(open_notices),
             "cancelling": thread.cancelling is not None,
+            "ambiguous": any(thread.unknown_tries(agent) for agent in {one.agent for one in thread.sends.values()}),
             "needs-person": any(done.facts.get("person") for done in open_notices)
             or any(_needs_person(thread, message) for message in thread.messages),
         }
@@ -180,5 +183,4 @@ def _key(thread: Thread, start: str) -> str:
     """Give the key of the entry that starts a duty: of a delivery, or the one that `entry:<key>` names."""
     if start.startswith("entry:"):
         return start.removeprefix("entry:")
-    done = thread.done.get(start)
-    return done.key if done is not None else ""
+    return thread.reached(start)

@@ -22,6 +22,10 @@ RESOLVED = "resolved"
 the file that brought the repaired content, where it was not the refused file itself."""
 DELIVERED = "delivered"
 """An obligation was carried out; `body` has the ids, the agent, the path and the facts that were stated."""
+ATTEMPTED = "attempted"
+"""A live send is about to be made; `body` has the ids of the obligations, the agent, kind, channel and message_id."""
+OUTCOME = "outcome"
+"""What became of a live send; `body` has the key of the entry that recorded the try, the outcome and a detail."""
 TIMER = "timer"
 """A timer ran out and its outcome stands; `body` has its id."""
 NOTED = "noted"
@@ -35,7 +39,7 @@ PURGED = "purged"
 
 _KEY = re.compile(r"[0-9a-f]{64}\Z")
 
-KINDS = frozenset({JUDGED, REFUSED, RESOLVED, DELIVERED, TIMER, NOTED, HOME, SETTLED, PURGED})
+KINDS = frozenset({JUDGED, REFUSED, RESOLVED, DELIVERED, ATTEMPTED, OUTCOME, TIMER, NOTED, HOME, SETTLED, PURGED})
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ackd.protocol.entry import DELIVERED, JUDGED, TIMER, Entry
+from ackd.protocol.entry import ATTEMPTED, DELIVERED, JUDGED, OUTCOME, TIMER, Entry
+from ackd.protocol.sends import Send, add_send
 from ackd.protocol.table import CONFIRMED, FINAL, REQUEST, UNKNOWN
 from ackd.protocol.thread import Cancelling, Done, Duty, Handoff, Message, Question, Tell, Thread
 
@@ -28,6 +29,7 @@ class Merge:
         self.questions: dict[str, Question] = {}
         self.handoffs: dict[str, Handoff] = {}
         self.done: dict[str, Done] = {}
+        self.sends: dict[str, Send] = {}
         self.timers: dict[str, str] = {}
         self.signs: dict[str, Any] = {}
         self.claims: list[_Claim] = []
@@ -51,6 +53,8 @@ class Merge:
             self._delivered(entry)
         elif entry.kind == TIMER:
             self._timer(entry)
+        elif entry.kind in (ATTEMPTED, OUTCOME):
+            add_send(self.sends, entry)
 
     def _judged(self, entry: Entry) -> None:
         body = entry.body
@@ -285,6 +289,7 @@ class Merge:
             is_broadcast=self.request is not None and self.request.verdict == "broadcast",
             messages=tuple(self.messages.values()),
             done=dict(self.done),
+            sends=dict(self.sends),
             timers=dict(self.timers),
             signs=dict(sorted(self.signs.items())),
             children=tuple(self.children),

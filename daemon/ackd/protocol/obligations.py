@@ -12,6 +12,7 @@ import msgspec
 
 from ackd.protocol.arrears import Arrear, Rung, escalation_id, ladder
 from ackd.protocol.policy import Policy, Timeouts
+from ackd.protocol.retry import MOST_UNKNOWN
 from ackd.protocol.thread import Done, Duty, Message, Question, Tell, Thread
 
 ASKING = frozenset({"request", "reminder", "question", "handoff", "escalation"})
@@ -122,9 +123,35 @@ class _Owing:
     def tells(self) -> None:
         for message in self.thread.messages:
             for tell in message.told:
-                if not self.lapsed(message, tell):
-                    asks = self.asks(message, tell)
+                if self.lapsed(message, tell):
+                    continue
+                asks = self.asks(message, tell)
+                if not self.is_under_way(message, tell, asks):
                     self.owe(tell.kind, tell.agent, message.step, message=message.digest, asks=asks)
+
+    def is_under_way(self, message: Message, tell: Tell, asks: tuple[str, ...]) -> bool:
+        """Whether a live send of it may have arrived, so that nothing is to be done: a reminder is the one more try.
+
+        What no reminder follows is handed over as a file, unless a sign of life came (T12, T13).
+        """
+        send = self.thread.sends.get(obligation_id(tell.kind, self.thread.id, tell.agent, message.step))
+        first = send.first_unknown if send is not None else None
+        if first is None:
+            return False
+        sign = self.thread.signs.get(tell.agent)
+        if sign is not None and sign[0] > first.stamp:
+            return True
+        if "confirm" not in asks:
+            return False
+        reminder = obligation_id("reminder", self.thread.id, tell.agent, self.confirm_step(tell.agent))
+        was_reminded = reminder in self.thread.done or reminder in self.thread.sends
+        return was_reminded or len(self.thread.unknown_tries(tell.agent)) < MOST_UNKNOWN
+
+    def confirm_step(self, agent: str) -> str:
+        """Give the step that names a missing confirmed: one that a ruling asks for is another one."""
+        duty = self.thread.duties.get(agent)
+        by_ruling = duty is not None and duty.start.startswith("ruling:")
+        return f"confirm.e{self.thread.dri_epoch}" if by_ruling else "confirm"
 
     def lapsed(self, message: Message, tell: Tell) -> bool:
         thread, agent = self.thread, tell.agent
@@ -150,7 +177,10 @@ class _Owing:
         return False
 
     def was_told(self, agent: str) -> bool:
-        return any(done.agent == agent for done in self.thread.done.values())
+        if any(done.agent == agent for done in self.thread.done.values()):
+            return True
+        tries = (one for send in self.thread.sends.values() if send.agent == agent for one in send.attempts)
+        return any(one.may_have_arrived for one in tries)
 
     def knows_text(self, agent: str, message: Message) -> bool:
         """Whether the agent got this text already, or will get it now with the request itself."""
@@ -206,7 +236,7 @@ class _Owing:
         waited = self.paused(duty.agent, start)
         if waited is None:
             return
-        step = f"confirm.e{thread.dri_epoch}" if duty.start.startswith("ruling:") else "confirm"
+        step = self.confirm_step(duty.agent)
         reminded = self.remind_at(start + times.reminder + waited, duty.agent, step, "confirm")
         if reminded is not None:
             due = max(start + times.escalation + waited, reminded + times.after_reminder)
@@ -416,9 +446,8 @@ class _Owing:
     def remind_at(self, due: int, agent: str, step: str, asks: str) -> int | None:
         """Owe a reminder from `due` on; give when it went out, or None."""
         one = obligation_id("reminder", self.thread.id, agent, step)
-        done = self.thread.done.get(one)
-        if done is not None:
-            return self.clock.seen(done.key)
+        if one in self.thread.done:
+            return self.start(one)
         if due > self.clock.now:
             self.look_again(due)
             return None
@@ -444,10 +473,8 @@ class _Owing:
 
     def start(self, name: str) -> int | None:
         """Give when what starts a timer happened: a delivery, or an entry named `entry:<key>`."""
-        if name.startswith("entry:"):
-            return self.clock.seen(name.removeprefix("entry:"))
-        done = self.thread.done.get(name)
-        return self.clock.seen(done.key) if done is not None else None
+        key = name.removeprefix("entry:") if name.startswith("entry:") else self.thread.reached(name)
+        return self.clock.seen(key) if key else None
 
     def seen_message(self, digest: str) -> int:
         message = self.thread.message(digest)

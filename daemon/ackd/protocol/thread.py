@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from ackd.protocol.clock import Stamp
+from ackd.protocol.sends import Attempt, Send, unknown_tries
 from ackd.protocol.table import UNKNOWN
 
 
@@ -168,6 +169,7 @@ class Thread(msgspec.Struct, frozen=True, kw_only=True):
         is_broadcast: Whether it owes nothing.
         messages: Every message, in the order of their stamps.
         done: Obligations that were carried out, by id.
+        sends: What was tried live, by obligation.
         timers: Timers that ran out: id to entry key.
         signs: Each author's last drop but courtesy: name to stamp and entry key.
         children: Ids of the threads that partial handoffs opened.
@@ -200,6 +202,7 @@ class Thread(msgspec.Struct, frozen=True, kw_only=True):
     is_broadcast: bool = False
     messages: tuple[Message, ...] = ()
     done: dict[str, Done] = {}
+    sends: dict[str, Send] = {}
     timers: dict[str, str] = {}
     signs: dict[str, tuple[Stamp, str]] = {}
     children: tuple[str, ...] = ()
@@ -229,6 +232,30 @@ class Thread(msgspec.Struct, frozen=True, kw_only=True):
                 return message
             message = self.message(message.revised_by)
         return message
+
+    def reached(self, obligation: str) -> str:
+        """Give the key of the entry since when somebody has, or may have, what an obligation hands over; else empty.
+
+        Timers run from there: from the first live try that may have arrived (T12), else from the file.
+        """
+        send = self.sends.get(obligation)
+        tried = next((one.key for one in send.attempts if one.may_have_arrived), "") if send is not None else ""
+        done = self.done.get(obligation)
+        return tried or (done.key if done is not None else "")
+
+    def moments(self) -> dict[str, int]:
+        """Give when each message, delivery and live try was recorded, milliseconds, by the key of its entry."""
+        found = {done.key: done.stamp[0] for done in self.done.values()}
+        found |= {message.key: message.stamp[0] for message in self.messages}
+        found |= {one.key: one.stamp[0] for send in self.sends.values() for one in send.attempts}
+        return found
+
+    def unknown_tries(self, agent: str) -> tuple[Attempt, ...]:
+        """Give the live tries to an agent of which nobody knows whether they arrived, since its last sign of life."""
+        if not self.sends:
+            return ()
+        sign = self.signs.get(agent)
+        return unknown_tries(self.sends, agent, sign[0] if sign is not None else None)
 
     @property
     def ended(self) -> bool:
