@@ -278,10 +278,17 @@ class Campaign:
         # What a kill left in scratch is swept when it is old enough to be nobody's work in progress.
         time.sleep(_SCRATCH_AGE_S)
         child = self._start()
-        while not (self._state() / "health.json").exists() and child.poll() is None:
-            time.sleep(0.05)
+        while self._health_of() != child.pid and child.poll() is None:
+            time.sleep(0.005)  # the file may be the second daemon's: ours must have taken its signals first
         time.sleep(1)
         self._stop(child)
+
+    def _health_of(self) -> int:
+        """Give the process that wrote the health file last, or 0."""
+        try:
+            return int(json.loads((self._state() / "health.json").read_bytes())["pid"])
+        except (OSError, ValueError):
+            return 0
 
     def _stop(self, child: subprocess.Popen[bytes]) -> None:
         child.send_signal(signal.SIGTERM)
