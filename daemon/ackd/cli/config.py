@@ -47,7 +47,18 @@ def _written(key: str, value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int) and "timeouts." in key:
         return _duration(value)
+    if isinstance(value, dict):
+        return line(_channel(value), 300)
     return line(", ".join(value) if isinstance(value, list) else value, 300)
+
+
+def _channel(value: dict[str, Any]) -> str:
+    """Write a channel in a few words."""
+    words = [" ".join(value[key] for key in ("kind", "program", "host") if key in value)]
+    words += [f"timeout {_duration(value['timeout'])}", f"{value['parallel']} at once"]
+    words += [f"{value['rate']}"] if value["rate"] else []
+    words += [f"{value['recipient_rate']} each"] if value["recipient_rate"] else []
+    return ", ".join(words)
 
 
 def _duration(length_ms: int) -> str:

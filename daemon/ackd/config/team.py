@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -160,7 +161,8 @@ def _agent(name: str, details: dict[str, Any], team: Timeouts, *, is_person: boo
         name=clean_name(name, what="agent"),
         type=str(details.get("type") or ""),
         home=str(details.get("home") or ""),
-        channel=str(details.get("channel") or ""),
+        # As the node's own configuration spells it: on some systems a typed é is two characters.
+        channel=unicodedata.normalize("NFC", str(details.get("channel") or "")),
         is_person=is_person,
         timeouts=_times(own, team, f"agents/{name}/timeouts") if own else None,
     )

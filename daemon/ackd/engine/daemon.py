@@ -16,7 +16,9 @@ from typing import Any
 import msgspec
 
 from ackd import __version__
+from ackd.channels import Channel
 from ackd.config import Node, load_node
+from ackd.config.channels import ChannelSetting, load_channels
 from ackd.engine.loop import Engine, wall_clock
 from ackd.errors import BusyError
 from ackd.fs.beneath import Root
@@ -32,6 +34,7 @@ log = logging.getLogger("ackd")
 LOCK_NAME = "daemon.lock"
 HEALTH_NAME = "health.json"
 _LOCK_CHECK_MS = 5_000
+_POLL_S = 0.05
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,7 +119,7 @@ def run_daemon(
             memory = Memory(node.state)
             try:
                 hints: Hints = NoHints() if once else WatchdogHints(root, _is_ignored)
-                engine = Engine(root, node, memory, hints, clock=clock)
+                engine = Engine(root, node, memory, hints, clock=clock, channels=_channels())
                 for note in node.notes:
                     log.warning("tree", extra={"reason": note})
                 if ready is not None:
@@ -130,6 +133,17 @@ def run_daemon(
                 memory.close()
 
 
+def _channels() -> list[tuple[ChannelSetting, Channel]]:
+    """Open the live channels of this node's own configuration; most nodes have none."""
+    settings = load_channels()
+    if not settings:
+        return []
+    from ackd.channels.registry import open_channels
+
+    opened = open_channels(settings)
+    return [(setting, opened[setting.name]) for setting in settings]
+
+
 def single_pass(engine: Engine) -> None:
     """Take one full pass: all that lies there, all that is due, all pages; what is not whole waits for the next."""
     engine.start()
@@ -138,6 +152,10 @@ def single_pass(engine: Engine) -> None:
     if unsaid:
         # A page that was saved just now counts once it has rested; nobody looks again after this pass.
         time.sleep(unsaid / 1000)
+        engine.turn(NOTHING)
+    while engine.sender.is_flying:
+        # What was begun is waited for; each send ends within its time-out.
+        time.sleep(_POLL_S)
         engine.turn(NOTHING)
     engine.finish()
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from ackd.config import Team, load_node
+from ackd.config.channels import ChannelSetting, Limit, load_channels
 from ackd.config.node import config_file, node_settings, state_home
 from ackd.config.yaml_file import read_yaml
 from ackd.engine.reading import View
@@ -18,6 +19,7 @@ from ackd.tree import layout
 
 DEFAULT = "default"
 _CAP = 65_536
+_UNITS = {1_000: "s", 60_000: "min", 3_600_000: "h"}
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -44,7 +46,7 @@ def settings(view: View, flag: str | None = None) -> list[Setting]:
     Raises:
         InvalidError: `team.yaml` or the node's configuration cannot be used; the message names file and key.
     """
-    return [*_of_node(view, flag), *_of_team(view)]
+    return [*_of_node(view, flag), *map(_of_channel, load_channels()), *_of_team(view)]
 
 
 def _of_node(view: View, flag: str | None) -> list[Setting]:
@@ -61,6 +63,39 @@ def _of_node(view: View, flag: str | None) -> list[Setting]:
     ]
     speaker = os.environ.get("ACKD_AGENT")
     return [*given, Setting("agent", speaker or None, "ACKD_AGENT" if speaker else DEFAULT)]
+
+
+def _of_channel(one: ChannelSetting) -> Setting:
+    """Give what may be seen of a channel: no argument, no secret, and of an address the host alone."""
+    value = {
+        "kind": one.kind,
+        **_target(one),
+        "timeout": one.timeout_ms,
+        "rate": _rate(one.rate),
+        "recipient_rate": _rate(one.recipient_rate),
+        "parallel": one.parallel,
+    }
+    return Setting(f"channels.{one.name}", value, one.origin)
+
+
+def _target(one: ChannelSetting) -> dict[str, str]:
+    """Give program or host; of other kinds nothing: what looks like a host in an address of theirs may be a token."""
+    if one.kind == "command":
+        run = one.options.get("run")
+        return {"program": run[0]} if isinstance(run, list) and run and isinstance(run[0], str) else {}
+    if one.kind != "webhook":
+        return {}
+    from urllib.parse import urlsplit
+
+    try:
+        host = urlsplit(str(one.options.get("url"))).hostname
+    except ValueError:
+        return {}
+    return {"host": host} if host else {}
+
+
+def _rate(limit: Limit | None) -> str | None:
+    return f"{limit.count}/{_UNITS[limit.per_ms]}" if limit is not None else None
 
 
 def _of_variable(name: str) -> str:
@@ -82,6 +117,10 @@ def _of_team(view: View) -> list[Setting]:
     }
     given = [Setting(key, value, _origin(written.get(key))) for key, value in values.items()]
     given += _times("timeouts", policy.timeouts, written.get("timeouts"), None)
+    for member in policy.roster.members.values():
+        if member.channel:
+            part = "people" if member.is_person else "agents"
+            given.append(Setting(f"{part}.{member.name}.channel", member.channel, layout.TEAM))
     return [*given, *_own_times(team, written)]
 
 

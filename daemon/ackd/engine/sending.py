@@ -23,6 +23,7 @@ from ackd.engine.posts import post_of, summary_post
 from ackd.engine.throttle import Throttle
 from ackd.fs import faults
 from ackd.protocol.entry import ATTEMPTED, DELIVERED, OUTCOME
+from ackd.protocol.ids import name_key
 from ackd.protocol.obligations import Deliver
 from ackd.protocol.policy import Policy
 from ackd.protocol.retry import JITTER_MS, Fall, Try, Wait, next_step
@@ -126,8 +127,8 @@ class Sender:
     ) -> None:
         self._book, self._policy, self._render, self._wake = book, policy, render, wake
         self._spawn = spawn or _in_thread
-        self._channels = {setting.name: channel for setting, channel in channels}
-        self._throttles = {setting.name: Throttle(setting) for setting, _ in channels}
+        self._channels = {name_key(setting.name): channel for setting, channel in channels}
+        self._throttles = {name_key(setting.name): Throttle(setting) for setting, _ in channels}
         self._offers: dict[str, dict[str, Offer]] = {}
         self._flying: dict[str, Flight] = {}
         self._prepared: list[Flight] = []
@@ -137,16 +138,17 @@ class Sender:
         self._closed = False
 
     @property
-    def is_idle(self) -> bool:
-        """Whether nothing is under way and nothing waits for its turn."""
-        return not (self._flying or self._landed or any(self._offers.values()))
+    def is_flying(self) -> bool:
+        """Whether a send is under way, or has ended and is not recorded yet."""
+        return bool(self._flying or self._landed)
 
     def channel_of(self, agent: str) -> str:
-        """Give the name of the live channel by which this node reaches an agent, or an empty string."""
+        """Give the live channel by which this node reaches an agent, in the compared form, or an empty string."""
         if not self._channels or self._closed:
             return ""
         member = self._policy().roster.find(agent)
-        return member.channel if member is not None and member.channel in self._channels else ""
+        name = name_key(member.channel) if member is not None else ""
+        return name if name in self._channels else ""
 
     @property
     def has_channels(self) -> bool:

@@ -14,6 +14,7 @@ from ackd.resources import schema_dir
 KINDS = (
     "envelope",
     "team",
+    "node",
     "delivery",
     "problem",
     "ledger-entry",

@@ -74,6 +74,25 @@ def test_an_agent_keeps_what_the_team_says_of_it() -> None:
     assert found.default_home == "lap"
 
 
+def test_a_person_may_have_a_channel() -> None:
+    """A person is told over a live channel as an agent is; its name has one spelling, however it was typed."""
+    found = team("agents: {macro: {channel: cafe\u0301}}\npeople: {wen: {channel: phone}, 李雷: }")
+    macro, wen, other = found.policy.roster.members.values()
+    assert (macro.channel, macro.is_person) == ("caf\u00e9", False)
+    assert (wen.channel, wen.is_person) == ("phone", True)
+    assert (other.channel, other.is_person) == ("", True)
+
+
+@pytest.mark.parametrize("part", ["agents", "people"])
+def test_a_channel_is_a_name(part: str) -> None:
+    """What could not name a channel is refused with its place: team.yaml holds no command and no address."""
+    member = "macro" if part == "agents" else "wen"
+    for written in ("5", "[chat]", "https://example.org/x", "run it"):
+        base = {"agents": "{macro: }", "people": "{wen: }", part: f"{{{member}: {{channel: {written}}}}}"}
+        error = refused("\n".join(f"{key}: {value}" for key, value in base.items()))
+        assert f"/{part}/{member}/channel" in error.message
+
+
 class TestNames:
     @pytest.mark.parametrize(
         ("text", "hint"),
