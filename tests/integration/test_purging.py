@@ -294,3 +294,35 @@ class TestWhoAndWhen:
         """An unknown name, and a thread of several messages, remove nothing."""
         with pytest.raises(InvalidError):
             remove(ended, name)
+
+
+def test_a_thread_whose_request_is_purged_owes_nothing(tree: Tree, bench: Bench) -> None:
+    """Nobody can do what was removed: the thread has ended, with an engine and after a lost memory."""
+    path = tree.request("deal-v1", action=SECRET)
+    bench.turn()
+    assert tree.inbox("trading")
+    bench.close()
+    path.unlink()
+    remove(tree, "roundtable/deal-v1/request-zoe.json")
+    assert tree.threads()["deal-v1"].ended_by == "cancel"
+    assert tree.inbox("trading") == []
+    shutil.rmtree(tree.base / "state")
+    bench.open()
+    bench.turn(600)
+    bench.turn(3_600)
+    assert bench.thread("deal-v1").ended
+    assert tree.inbox("trading") == tree.inbox("macro") == []
+
+
+def test_a_thread_whose_old_text_is_purged_goes_on(tree: Tree, bench: Bench) -> None:
+    """Where a later text of the request is in force, the work is known."""
+    path = tree.request("deal-v1", action=SECRET)
+    bench.turn()
+    tree.request("deal-v1", path="roundtable/deal-v1/second.json", action="Count again")
+    bench.turn(1)
+    first = bench.thread("deal-v1").request
+    bench.close()
+    path.unlink()
+    remove(tree, first)
+    bench.open()
+    assert not bench.thread("deal-v1").ended

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -256,3 +257,63 @@ class TestAccepting:
         bench.open()
         bench.turn(1)
         assert bench.verdict(laid) == "confirmed"
+
+
+def test_a_refused_file_that_is_gone_leaves_the_lists(bench: Bench, tree: Tree) -> None:
+    """After ten minutes nobody is asked to put it right; its bytes stay, and it is refused again when it comes back."""
+    path, bad = "roundtable/x/request-macro.json", '{"state": "request", "from": "macro"}'
+    tree.drop(path, bad)
+    bench.turn()
+    records = tree.records()
+    tree.remove(path)
+
+    def stands() -> bool:
+        refusal = bench.engine.book.refusal(refusal_id(path))
+        assert refusal is not None
+        return refusal.standing and len(tree.inbox("macro")) == 1
+
+    bench.turn(60)
+    bench.turn(599)
+    assert stands()
+    bench.turn(2)
+    assert not stands()
+    assert tree.inbox("macro") == []
+    assert tree.records() == records
+    with View(tree.path) as view:
+        assert view.refusals() == []
+    tree.drop(path, bad)
+    bench.turn(1)
+    refusal = bench.engine.book.refusal(refusal_id(path))
+    assert refusal is not None
+    assert refusal.standing
+    assert tree.inbox("macro") == [], "it was told before"
+    assert tree.records() == records
+
+
+def test_a_name_that_cannot_be_read_is_not_taken_to_be_away(bench: Bench, tree: Tree) -> None:
+    """It lies there still, under a name that no record can hold."""
+    (tree.path / os.fsdecode(b"a\xff.json")).write_bytes(b"{}")
+    bench.turn()
+    for _ in range(3):
+        bench.turn(601)
+    with View(tree.path) as view:
+        assert len(view.refusals()) == 1
+
+
+@pytest.mark.parametrize("key", ["State", "STATE", "Type", "s tate"])
+def test_a_misspelled_key_is_no_metadata(bench: Bench, tree: Tree, key: str) -> None:
+    """A request whose state is misspelled would pass for a remark: it is refused, with the repair beside it."""
+    tree.drop("a.json", {key: "request", "ack_id": "x-v1", "from": "zoe", "to": ["macro"], "action": "Count"})
+    bench.turn()
+    assert bench.verdict("a.json") == "refused"
+    with View(tree.path) as view:
+        accept_repair(view, "a.json", "zoe")
+    bench.turn(1)
+    assert bench.thread("x-v1").requester == "zoe"
+
+
+def test_a_key_beside_the_right_one_is_metadata(bench: Bench, tree: Tree) -> None:
+    """Then nothing is missing, and what was meant by the other nobody knows."""
+    tree.request("x-v1", State="draft")
+    bench.turn()
+    assert bench.thread("x-v1").phase == "request"

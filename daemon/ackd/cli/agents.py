@@ -8,15 +8,18 @@ from ackd.cli.options import common, examples, open_view
 from ackd.cli.output import emit, line, out, padded, say, wanted
 
 
-@click.group("agents")
+@click.group("agents", invoke_without_command=True)
 @common
 @examples(
     "ackd agents list",
     "ackd agents add 风控 --type risk",
     "ackd agents add wen --person",
 )
-def agents() -> None:
+@click.pass_context
+def agents(context: click.Context) -> None:
     """The roster of team.yaml."""
+    if context.invoked_subcommand is None:
+        out(context.get_help())
 
 
 @agents.command("list")

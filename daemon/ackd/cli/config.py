@@ -12,14 +12,17 @@ from ackd.cli.output import emit, line, out, padded, wanted
 _UNITS = ((3_600_000, "h"), (60_000, "m"), (1000, "s"))
 
 
-@click.group("config")
+@click.group("config", invoke_without_command=True)
 @common
 @examples(
     "ackd config show",
     "ackd config show --json",
 )
-def config() -> None:
+@click.pass_context
+def config(context: click.Context) -> None:
     """The configuration of this machine and of the tree."""
+    if context.invoked_subcommand is None:
+        out(context.get_help())
 
 
 @config.command("show")

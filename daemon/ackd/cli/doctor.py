@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from ackd.cli.options import common, examples
-from ackd.cli.output import coloured, emit, line, out, padded, say, wanted
+from ackd.cli.output import coloured, columns, counted, emit, line, out, padded, say, wanted, wrap
 from ackd.errors import NoTreeError
 
 if TYPE_CHECKING:
     from ackd.engine.doctor import Check
 
+_ROOM = 19
+_COUNTED = ("check", "problem", "warning")
 _COLOURS = {"ok": "final", "warning": "request", "problem": "late"}
 
 
@@ -44,7 +46,11 @@ def doctor(fix: bool) -> int:
         for one in checks:
             _show(one)
         warnings = sum(one.level == "warning" for one in checks)
-        say(f"{len(checks)} checks, {problems} problems, {warnings} warnings")
+        say(
+            ", ".join(
+                counted(count, what) for count, what in zip((len(checks), problems, warnings), _COUNTED, strict=True)
+            )
+        )
     return code or (1 if problems else 0)
 
 
@@ -65,9 +71,10 @@ def _find() -> Path:
 def _show(one: Check) -> None:
     word = coloured(padded(one.level, 8), _COLOURS[one.level])
     done = "  (put right)" if one.fixed else ""
-    out(f"{word} {padded(one.name, 9)} {line(one.message, 600)}{done}")
-    if one.todo:
-        out(f"         {padded('', 9)} do: {line(one.todo, 400)}")
+    first, *rest = wrap(line(one.message, 600) + done, columns() - _ROOM)
+    out(f"{word} {padded(one.name, 9)} {first}")
+    for piece in [*rest, *(wrap(f"do: {line(one.todo, 400)}", columns() - _ROOM) if one.todo else ())]:
+        out(f"{'':{_ROOM}}{piece}")
 
 
 COMMANDS: dict[str, click.Command] = {"doctor": doctor}

@@ -124,8 +124,9 @@ def agent_named(written: str | None, what: str = "--from") -> str:
     if written:
         return written.removeprefix("@")
     raise UsageError(
-        f"who speaks? {what} is missing and ACKD_AGENT is not set",
-        hint=f"add {what} NAME, or once: export ACKD_AGENT=NAME",
+        "whose inbox?" if what == "AGENT" else f"who speaks? {what} is missing and ACKD_AGENT is not set",
+        hint=f"{'ackd inbox NAME' if what == 'AGENT' else f'add {what} NAME'}, or once: export ACKD_AGENT=NAME; "
+        "ackd agents list shows the names",
     )
 
 

@@ -126,6 +126,11 @@ def program() -> str:
     return shlex.quote(script) if os.path.exists(script) else f"{shlex.quote(sys.executable)} -m ackd"
 
 
+def counted(count: int, what: str) -> str:
+    """Give a number of things with its word: 1 check, 2 checks."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def coloured(text: str, what: str) -> str:
     """Colour a word of ours by what it stands for."""
     return click.style(text, fg=_COLOURS[what]) if what in _COLOURS else text
@@ -158,6 +163,13 @@ def block(text: object, indent: str = "  ", most: int = 4000) -> str:
     if len(whole) > most:
         lines.append(f"… ({len(whole) - most} more characters: --json has the whole)")
     return "\n".join(indent + one for one in lines)
+
+
+def hanging(start: str, text: object, most: int = 600) -> str:
+    """Give a text from outside behind a start of ours, escaped; where it wraps, the next lines stand two further in."""
+    inner = " " * (len(start) - len(start.lstrip()) + 2)
+    first, *rest = wrap(start.lstrip() + line(text, most), columns() - len(inner))
+    return "\n".join([start[: len(start) - len(start.lstrip())] + first, *(inner + one for one in rest)])
 
 
 def cut(text: str, room: int) -> str:

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ackd.cli.options import agent_named, common, complete_agents, examples, open_view
-from ackd.cli.output import coloured, emit, line, local, out, say, wanted
+from ackd.cli.output import coloured, emit, hanging, line, local, out, say, wanted
 from ackd.errors import UsageError
 
 if TYPE_CHECKING:
     from ackd.engine.reading import View
+
+
+_NOT_SHOWN = "(not shown: the file has no key of an envelope, so it may be anything)"
 
 
 @click.command("rejected")
@@ -33,7 +36,8 @@ if TYPE_CHECKING:
 def rejected(name: str | None, accepted: str | None, by: str | None) -> int:
     """Refused files, each with its reason and what to do; with an ID, or the path of the file, everything about one.
 
-    --accept takes the repair of one as it is offered. The refused file stays as it is; it counts as put right.
+    --accept takes the repair of one as it is offered. The refused file stays as it is; it counts as put right. One that
+    you delete leaves this list ten minutes later; its bytes stay in rejected/.
     """
     from ackd.engine.accepting import find_refusal
     from ackd.engine.show import refusal_documents
@@ -82,16 +86,18 @@ def _accept(view: View, name: str, by: str) -> int:
 
 def _show(one: dict[str, Any], zone: Any, *, whole: bool) -> None:
     by = f"  by {line(one['author'], 70)}" if one["author"] else ""
-    out(f"{coloured('refused', 'refused')} {one['id'][:8]}  {line(one['path'], 300)}{by}  {local(one['at'], zone)}")
-    out(f"  {line(one['detail'], 600)}")
+    out(f"{coloured('refused', 'refused')} {one['id'][:8]}  {local(one['at'], zone)}{by}")
+    out(f"  {line(one['path'], 300)}")
+    out(hanging("  ", one["detail"]))
     for error in one["errors"] if whole else ():
-        out(f"  {line(error.get('pointer') or 'the whole', 100)}: {line(error.get('expected', ''), 300)}")
-        out(f"    found {line(error.get('found', ''), 200)}")
+        out(hanging(f"  {line(error.get('pointer') or 'the whole', 100)}: ", error.get("expected", "")))
+        found = error.get("found", "")
+        out(hanging("    found ", _NOT_SHOWN if found == "not shown" else found))
     for change in one["changes"] if whole else one["changes"][:3]:
-        out(f"  repair: {line(change, 300)}")
+        out(hanging("  repair: ", change))
     if whole and one["why_no_repair"]:
-        out(f"  no repair is certain: {line(one['why_no_repair'], 300)}")
-    out(f"  fix: {line(one['fix'], 600)}")
+        out(hanging("  no repair is certain: ", one["why_no_repair"]))
+    out(hanging("  fix: ", one["fix"]))
     if whole:
         out(f"  record: {line(one['record'], 300)}.problem.json")
 

@@ -7,10 +7,13 @@ from typing import Any
 import click
 
 from ackd.cli.options import ack_id_argument, common, examples, open_view
-from ackd.cli.output import block, coloured, columns, emit, line, local, out, padded, state_word, wanted, wrap
+from ackd.cli.output import block, coloured, columns, emit, hanging, line, local, out, padded, state_word, wanted, wrap
 from ackd.cli.threads import owed_words
 
 _DID = {"final": "wrote the final"}
+_TEXTS = ("action", "conclusion", "question", "reason", "body", "version", "effective")
+_MOST_WORDS, _MOST_LINES = 220, 3
+_OPEN_SENDS = frozenset({"ambiguous", "not-sent", "busy", "refused", "expired"})
 
 
 @click.command("show")
@@ -29,7 +32,7 @@ def show(ack_id: str, wait: float) -> None:
     from ackd.engine.show import thread_document, wait_for_end
 
     with open_view() as view:
-        document = thread_document(wait_for_end(view, ack_id, wait))
+        document = thread_document(wait_for_end(view, ack_id, wait), view.zone)
         if wanted().json:
             emit(document)
             return
@@ -47,6 +50,8 @@ def _show(thread: dict[str, Any], zone: Any) -> None:
         _text(final["conclusion"])
         _text(final["body"])
         out(f"  {line(final['path'], 300)}")
+        if thread["decision"]:
+            out(f"  decision record: {line(thread['decision'], 300)}")
     elif thread["ended_by"]:
         out("\nIt has no final.")
     if thread["requester"]:
@@ -59,6 +64,7 @@ def _show(thread: dict[str, Any], zone: Any) -> None:
         _who(thread)
     _said(thread["messages"], zone)
     _delivered(thread["deliveries"], zone)
+    _sent(thread["sends"], zone)
 
 
 def _text(text: Any) -> None:
@@ -89,23 +95,49 @@ def _who(thread: dict[str, Any]) -> None:
 
 def _said(messages: list[dict[str, Any]], zone: Any) -> None:
     if messages:
-        out("\nSaid")
+        out(f"\nSaid  (times: {zone})")
     for message in messages:
         verdict = coloured(message["verdict"], message["verdict"])
         out(f"  {local(message['at'], zone)}  {line(message['from'], 40)}  {message['type']} → {verdict}")
         # A digest is named by its start too.
         identity = message["message_id"][:16] if message["message_id"] == message["digest"] else message["message_id"]
         out(f"    {line(message['path'], 300)}  {line(identity, 70)}")
+        for piece in wrap(_words(message), columns() - 6)[:_MOST_LINES]:
+            out(f"    | {piece}")
         for why in (message["because"], *message["notes"]):
             if why:
                 out(block(why, "    ", 600))
+
+
+def _words(message: dict[str, Any]) -> str:
+    """Give what a message said, in short."""
+    said = message["envelope"]
+    if message["type"] == "ruling":
+        parts = [f"{key}={said[key]}" for key in ("ruling", "dri", "deadline", "pick") if said.get(key)]
+        return line(", ".join(parts), _MOST_WORDS)
+    texts = [said.get(key) for key in _TEXTS]
+    whole = " · ".join(one for one in texts if isinstance(one, str) and one.strip())
+    return line(whole, _MOST_WORDS)
+
+
+def _sent(sends: list[dict[str, Any]], zone: Any) -> None:
+    if sends:
+        out("\nSent live")
+    for one in sends:
+        word = coloured(one["state"], "late" if one["state"] in _OPEN_SENDS else "")
+        out(f"  {line(one['kind'], 20)} to {line(one['agent'], 70)}: {word}")
+        for attempt in one["attempts"]:
+            by = f" by {line(attempt['by'], 70)} itself" if "by" in attempt else ""
+            start = f"    {local(attempt['at'], zone)}  {line(attempt['channel'], 40)}{by}  {attempt['outcome']}"
+            out(hanging(f"{start}: ", attempt["detail"]) if "detail" in attempt else start)
 
 
 def _delivered(deliveries: list[dict[str, Any]], zone: Any) -> None:
     if deliveries:
         out("\nDelivered")
     for one in deliveries:
-        out(f"  {local(one['at'], zone)}  {line(one['kind'], 20)} to {line(one['agent'], 70)}")
+        how = "" if one["path"] else ", live"
+        out(f"  {local(one['at'], zone)}  {line(one['kind'], 20)} to {line(one['agent'], 70)}{how}")
 
 
 COMMANDS: dict[str, click.Command] = {"show": show}

@@ -42,12 +42,11 @@ def _show(document: dict[str, Any], zone: Any) -> None:
         since = f" since {local(daemon['started_at'], zone)}" if daemon["started_at"] else ""
         out(f"the daemon runs: pid {daemon['pid']}, node {line(daemon['node'] or '?', 70)}{since}")
         for trouble in daemon["trouble"]:
-            out(f"  {coloured(LATE, 'late')} {line(trouble, 400)}")
+            _remark(trouble)
     for finding in document["findings"]:
-        out(f"  {coloured(LATE, 'late')} {line(finding, 400)}")
+        _remark(finding)
     for one in document["page"]["findings"]:
-        place = f"{document['page']['path']}:{one['line']}"
-        out(f"  {coloured(LATE, 'late')} {place}: {line(one['what'], 300)}; expected: {line(one['expected'], 200)}")
+        _remark(f"{document['page']['path']}:{one['line']}: {one['what']}; expected: {one['expected']}")
     out("  ".join(f"{state_word(state)} {count}" for state, count in document["counts"].items()))
     late, people, refused = len(document["late"]), len(document["needs_person"]), document["rejected"]
     for count, text in ((late, "late: ackd threads --overdue"), (people, "need a person: see BOARD.md")):
@@ -66,6 +65,13 @@ def _show(document: dict[str, Any], zone: Any) -> None:
     if len(document["owes"]) > MOST_OWED:
         out(f"  … and {len(document['owes']) - MOST_OWED} more: ackd threads")
     _show_files([one for one in document["files"] if one["conditions"]], zone)
+
+
+def _remark(text: object) -> None:
+    first, *rest = wrap(line(text, 500), columns() - 4)
+    out(f"  {coloured(LATE, 'late')} {first}")
+    for piece in rest:
+        out(f"    {piece}")
 
 
 def _show_files(files: list[dict[str, Any]], zone: Any) -> None:

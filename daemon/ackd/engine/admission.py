@@ -18,10 +18,11 @@ from ackd.errors import AckdError, InvalidError
 from ackd.fs import faults
 from ackd.fs.beneath import FileRead, NotRegular, Root, Stat, TooLarge, Unreadable, Vanished
 from ackd.intake.decode import Bad, Conflict, Open, decode
-from ackd.intake.repair import NoRepair, Repair, Repaired, repair
+from ackd.intake.repair import NoRepair, Repair, Repaired, misspelled_key, repair
 from ackd.ledger import FileRow
 from ackd.protocol.courtesy import is_courtesy
 from ackd.protocol.envelope import TEXT_KEYS, Envelope, read_envelope
+from ackd.protocol.ids import shown
 from ackd.protocol.policy import Policy
 from ackd.protocol.table import VERDICTS
 from ackd.schema import KINDS, accepts, problems
@@ -172,6 +173,8 @@ class Admission:
         if before is not None and before.sha256 == sha256 and not again:
             self.waiting.pop(path, None)
             self._remember(before, read.stat)
+            if before.verdict == "refused":
+                self._refusals.returned(path, now)
             return
         decoded = decode(read.data)
         if isinstance(decoded, Open) or (isinstance(decoded, Bad) and not decoded.closed and decoded.text is not None):
@@ -218,6 +221,12 @@ class Admission:
                 found = problems("envelope", document)
                 detail = "; ".join(f"{one.pointer or 'the envelope'}: {one.expected}" for one in found[:3])
                 self._refuse(path, read, "invalid-envelope", detail, now, document=document, fields=found)
+                return
+            misspelled = misspelled_key(document)
+            if misspelled is not None:
+                written, meant = misspelled
+                detail = f"the key {shown(written)} is spelled {shown(meant)}"
+                self._refuse(path, read, "invalid-envelope", detail, now, document=document)
                 return
             envelope = read_envelope(document)
         except InvalidError as error:

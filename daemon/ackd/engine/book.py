@@ -176,6 +176,11 @@ class Book:
         """Give an entry of a thread or another ledger by its key, or None."""
         return next((entry for entry in self._hold(ledger).entries if entry.key == key), None)
 
+    def last_body(self, ledger: str, kind: str) -> dict[str, Any] | None:
+        """Give the body of the newest entry of a kind in a ledger, or None."""
+        found = [entry for entry in self._hold(ledger).entries if entry.kind == kind]
+        return max(found, key=lambda one: one.order).body if found else None
+
     def is_done(self, ledger: str, obligation: str) -> bool:
         """Tell whether an obligation of a thread or another ledger was carried out."""
         entries = self._hold(ledger).entries

@@ -358,6 +358,18 @@ def _decision_of(thread: Thread) -> Decision | None:
     return read_decision(in_force(thread, final.digest).get("decision")) if final is not None else None
 
 
+def decision_file(thread: Thread, zone: datetime.tzinfo) -> str:
+    """Give the path of a thread's decision record, or an empty string where it has none."""
+    if _decision_of(thread) is None:
+        return ""
+    deciding = [thread.message(digest) for digest in (*thread.finals, thread.final)]
+    first = next((one for one in deciding if one is not None and one.content.get("decision")), None)
+    at = first.basis.get("at") if first is not None else None
+    if not isinstance(at, int):
+        return ""
+    return record_path(datetime.datetime.fromtimestamp(at / 1000, zone).date().isoformat(), thread.id)
+
+
 def _names(written: str, kept: Kept) -> bool:
     """Tell whether a text names a record: by its thread, or by its file with or without folder and ending."""
     name = written.strip().removeprefix("./").removeprefix(f"{layout.DECISIONS}/")

@@ -38,7 +38,9 @@ def look_at_team(patient: Patient) -> Iterator[Check]:
             "nobody stands under people: what no arbiter settles reaches nobody",
             "ackd agents add NAME --person",
         )
-    yield ok("team", f"{layout.TEAM} can be used: {len(roster.members)} members, {len(roster.arbiters)} arbiters")
+    members, arbiters = len(roster.members), len(roster.arbiters)
+    said = f"{members} member{'s' * (members != 1)}, {arbiters} arbiter{'s' * (arbiters != 1)}"
+    yield ok("team", f"{layout.TEAM} can be used: {said}")
 
 
 def look_at_template(patient: Patient) -> Iterator[Check]:

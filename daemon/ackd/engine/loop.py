@@ -260,6 +260,7 @@ class Engine:
             elif self._is_new(found.rel, found.stat):
                 yield Candidate(found.rel, found.stat)
         self.carrier.sweep(self.clock())
+        self.refusals.missing(self.clock())
         self.hints.folders_seen(folders)
         self._note("blind", "; ".join(blind[:3]))
         self._note("watcher", self.hints.healthy())

@@ -258,7 +258,12 @@ class View:
         for board in self.threads():
             mine = [one for one in board["owes"] if one["agent"] == name]
             missing = [one for one in mine if (board["id"], one["step"]) not in said]
-            if missing:
+            file = next((number for number, item in enumerate(owed) if item.thread == board["id"]), None)
+            if missing and file is not None:
+                # One thread is one entry: a reminder names the step that is late, and the others are owed as well.
+                asks = (*owed[file].asks, *(one["step"] for one in missing))
+                owed[file] = msgspec.structs.replace(owed[file], asks=asks)
+            elif missing:
                 since = min((one["since_ms"] for one in missing if one["since_ms"]), default=board["updated_at"])
                 owed.append(
                     InboxItem(

@@ -38,6 +38,9 @@ _TITLES = {
 _ENVELOPE_KEYS = frozenset({"from", "ack_id", "state", "type", "to", "action", "body", "conclusion"})
 _encode = msgspec.json.Encoder(order="sorted").encode
 
+_AWAY_MS = 600_000
+"""How long a refused file must be away before it leaves the lists: git may fetch another branch and come back."""
+
 REPAIRED = ".repaired.json"
 """Ending of the repaired file beside a record; no file of that ending is a drop."""
 
@@ -55,6 +58,7 @@ class Refusals:
         self._root, self._stage, self._book = root, stage, book
         self.trouble = ""
         self._repairs: dict[str, list[str]] | None = None
+        self._away: dict[str, int] = {}
 
     def add(
         self,
@@ -143,6 +147,39 @@ class Refusals:
             # The file itself, put right in place, gets the verdict of what it holds now.
             if refused != path:
                 self._taken(refused, digest, path, now)
+
+    def missing(self, now: int) -> None:
+        """Look for refused files that are away: after a while nobody is asked to put one right any more.
+
+        Absence is no message (R6): bytes and record stay, and a file that comes back is refused as before.
+        """
+        refusals = [row.id for row in self._book.memory.threads(open_only=True) if row.id.startswith(PREFIX)]
+        away: dict[str, int] = {}
+        for ledger in refusals:
+            refusal = self._book.refusal(ledger)
+            # A name that is no UTF-8 is recorded as it is shown, and cannot be looked for.
+            unknown = refusal is None or not refusal.standing or refusal.problem.get("code") == "bad-name"
+            if refusal is None or unknown or self._is_there(refusal.path):
+                continue
+            away[ledger] = self._away.get(ledger, now)
+            if now - away[ledger] >= _AWAY_MS:
+                body = {"path": refusal.path, "sha256": refusal.sha256, "gone": True}
+                self._book.write(RESOLVED, ledger, body, now)
+        self._away = away
+
+    def returned(self, path: str, now: int) -> None:
+        """Hear that a refused file is there as it was: where it had been away, the refusal stands again."""
+        refusal = self._book.refusal(refusal_id(path))
+        if refusal is not None and refusal.gone and not refusal.standing:
+            body = self._book.last_body(refusal.id, REFUSED)
+            if body is not None:
+                self._book.write(REFUSED, refusal.id, body, now)
+
+    def _is_there(self, path: str) -> bool:
+        try:
+            return self._root.stat(path) is not None
+        except AckdError:
+            return True  # what cannot be looked at is not known to be away
 
     def _taken(self, refused: str, digest: str, path: str, now: int) -> None:
         refusal = self._book.refusal(refusal_id(refused))

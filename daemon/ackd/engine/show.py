@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import time
 from typing import Any
 
+from ackd.engine.decisions import decision_file
 from ackd.engine.files_shown import file_documents
 from ackd.engine.lateness import is_late, late_debts
 from ackd.engine.page_memory import page_document
@@ -30,12 +32,16 @@ _POLL_S = 0.1
 _LATE = frozenset({"overdue", "escalated"})
 
 
-def thread_document(thread: Thread) -> dict[str, Any]:
+def thread_document(thread: Thread, zone: datetime.tzinfo = datetime.UTC) -> dict[str, Any]:
     """Give all that is known of a thread.
 
     `state` is null before the request, `final` null where there is none or the thread was closed without one;
     `assignees` says for each what it did (`final`: it wrote the final and nothing before it) or that it was asked,
-    `owes` what is owed now.
+    `owes` what is owed now; `decision` is the path of its decision record.
+
+    Args:
+        thread: The thread.
+        zone: The team's, by which a record's day is counted.
     """
     request = thread.text_in_force(thread.request)
     since = thread.moments()
@@ -60,6 +66,7 @@ def thread_document(thread: Thread) -> dict[str, Any]:
             for one in who_owes(thread)
         ],
         "ended_by": thread.ended_by or None,
+        "decision": decision_file(thread, zone) or None,
         "parent": thread.parent or None,
         "folder": thread.folder or None,
         "messages": [_message(message) for message in thread.messages],

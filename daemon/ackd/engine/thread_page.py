@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from ackd.engine.decisions import decision_file
 from ackd.engine.page_parts import (
     ACTION,
     CELL,
@@ -49,7 +50,7 @@ def thread_page(thread: Thread, policy: Policy) -> bytes:
     parts.append((f"Thread {code(thread.id)}. " if title else "") + UTC)
     final = thread.text_in_force(thread.final)
     if final is not None:
-        parts += _final(thread, final)
+        parts += _final(thread, final, policy)
     elif thread.ended:
         parts += ["## No final", _ended_without(thread)]
     if request is not None:
@@ -61,7 +62,7 @@ def thread_page(thread: Thread, policy: Policy) -> bytes:
     return ("\n\n".join(part for part in parts if part) + "\n").encode("utf-8", "backslashreplace")
 
 
-def _final(thread: Thread, final: Message) -> list[str]:
+def _final(thread: Thread, final: Message, policy: Policy) -> list[str]:
     content = in_force(thread, final.digest)
     status = content.get("status")
     word = inline(status, 40) if isinstance(status, str) and status else "success"
@@ -69,7 +70,13 @@ def _final(thread: Thread, final: Message) -> list[str]:
         f"## Final: {word}",
         f"{shown_name(final.sender)}, {_at(final)}, {_file(thread, final.path)}",
         *_texts(content, _FINAL, final.path),
+        *_record(thread, policy),
     ]
+
+
+def _record(thread: Thread, policy: Policy) -> list[str]:
+    record = decision_file(thread, policy.zone)
+    return [f"Decision record: {_file(thread, record)}"] if record else []
 
 
 def _ended_without(thread: Thread) -> str:

@@ -134,6 +134,24 @@ def _spell_keys(document: dict[str, Any]) -> tuple[dict[str, Any], list[str]] | 
     return {names.get(key, key): value for key, value in document.items()}, changes
 
 
+def misspelled_key(document: dict[str, Any]) -> tuple[str, str] | None:
+    """Give a key that can only be meant as a key of the envelope that is not there, and that key; or None.
+
+    `State` beside no `state` is no metadata: taken as such, a request would pass for a remark.
+    """
+    keys = _envelope_keys()
+    for key in document:
+        name = keys.get(_folded(key)) if key not in _spellings() else None
+        if name is not None and name not in document:
+            return key, name
+    return None
+
+
+@lru_cache(maxsize=1)
+def _spellings() -> frozenset[str]:
+    return frozenset(load_schema("envelope")["properties"])
+
+
 def _folded(key: str) -> str:
     # Only ASCII: a look-alike is not a matter of spelling.
     if len(key) > _MAX_KEY or not key.isascii():

@@ -19,7 +19,7 @@ REFUSED = "refused"
 """A file was refused; `body` has its path, the SHA-256 of its bytes, the problem and, if certain, the repair."""
 RESOLVED = "resolved"
 """A refused file was put right or judged again; `body` has the path and the SHA-256 of the refused bytes, and `taken`,
-the file that brought the repaired content, where it was not the refused file itself."""
+the file that brought the repaired content, where it was not the refused file itself, or `gone` where the file went."""
 DELIVERED = "delivered"
 """An obligation was carried out; `body` has the ids, the agent, the path and the facts that were stated."""
 ATTEMPTED = "attempted"

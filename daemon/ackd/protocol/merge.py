@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ackd.protocol.entry import ATTEMPTED, DELIVERED, JUDGED, OUTCOME, TIMER, Entry
+from ackd.protocol.entry import ATTEMPTED, DELIVERED, JUDGED, OUTCOME, PURGED, TIMER, Entry
 from ackd.protocol.sends import Send, add_send
 from ackd.protocol.table import CONFIRMED, FINAL, REQUEST, UNKNOWN
 from ackd.protocol.thread import Cancelling, Done, Duty, Handoff, Message, Question, Tell, Thread
@@ -55,6 +55,8 @@ class Merge:
             self._timer(entry)
         elif entry.kind in (ATTEMPTED, OUTCOME):
             add_send(self.sends, entry)
+        elif entry.kind == PURGED:
+            self._purged(entry)
 
     def _judged(self, entry: Entry) -> None:
         body = entry.body
@@ -112,6 +114,16 @@ class Merge:
             self.handoffs[digest] = replace(self.handoffs[digest], outcome="lapsed")
         elif name in ("cancel", "broadcast"):
             self.ends.append((name, entry.key))
+
+    def _purged(self, entry: Entry) -> None:
+        """End a thread whose request says nothing any more: nobody can do what was removed."""
+        text = self.messages.get(self.request.digest) if self.request is not None else None
+        for _ in self.messages:
+            if text is None or not text.revised_by:
+                break
+            text = self.messages.get(text.revised_by)
+        if text is not None and text.digest in entry.body.get("digests", ()):
+            self.ends.append(("cancel", entry.key))
 
     # What a verdict does.
 

@@ -35,6 +35,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
         taken: The file that brought the repaired content, or an empty string; then the refusal stands no more, although
             the refused file is as it was.
         purged: A person had it removed; it stands no more.
+        gone: The refused file has been away for a while: nobody can put it right, until it comes back.
     """
 
     id: str
@@ -50,6 +51,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     repaired_sha256: str = ""
     taken: str = ""
     purged: bool = False
+    gone: bool = False
 
 
 def refusal_id(path: str) -> str:
@@ -97,6 +99,7 @@ def fold_refusals(ledger: str, entries: Iterable[Entry]) -> Refusal | None:
         repaired_sha256=repaired.get("sha256", ""),
         taken=end.body.get("taken", "") if end is not None else "",
         purged=end is not None and bool(end.body.get("purged")),
+        gone=end is not None and bool(end.body.get("gone")),
     )
 
 

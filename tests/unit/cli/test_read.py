@@ -368,3 +368,65 @@ def test_after_the_end_a_reply_is_a_choice(closed: tuple[Any, str]) -> None:
     said = ackd.ok("reply-check", "--agent", "trading", "--ack-id", ack_id, "OK, but wait: why 40?")
     assert said.startswith("REPLY — reply only if it needs one")
     assert "no answer is owed" in said
+
+
+def test_show_says_what_was_said(closed: Any) -> None:
+    """The words of each message, the zone of its times, and where the decision record lies."""
+    ackd, ack_id = closed
+    said = ackd.ok("show", ack_id)
+    assert "| On it" in said
+    assert "| Cut 40 %" in said
+    assert "(times: " in said
+    assert "decision record" not in said
+    ackd.tree.request("move-v1")
+    ackd.once()
+    decision = {"title": "搬迁", "options": ["搬", "不搬"], "chosen": "搬"}
+    final = {"state": "final", "ack_id": "move-v1", "from": "trading", "conclusion": "搬", "decision": decision}
+    ackd.tree.drop("roundtable/move-v1/final-trading.json", final)
+    ackd.once()
+    (record,) = (ackd.tree.path / "decisions").glob("*move-v1.md")
+    assert f"decision record: decisions/{record.name}" in ackd.ok("show", "move-v1")
+    assert ackd.data("show", "move-v1")["decision"] == f"decisions/{record.name}"
+    assert f"(../../decisions/{record.name})" in ackd.tree.page("roundtable/move-v1/THREAD.md")
+
+
+def test_show_says_what_was_ruled(ackd: Any) -> None:
+    """The ruling itself, not only that there was one."""
+    ack_id = ackd.ask()
+    ackd.once()
+    ackd.ok("ruling", ack_id, "dri", "--dri", "macro", "--from", "zoe")
+    ackd.once()
+    assert "| ruling=dri, dri=macro" in ackd.ok("show", ack_id)
+
+
+def test_rejected_fits_80_columns(ackd: Any) -> None:
+    """Reasons and repairs wrap; an id and a path are never cut."""
+    ackd.tree.drop(
+        "roundtable/很长的文件夹名字/bad-1.json", {"State": "request", "ack_id": "x", "from": "zoe", "to": ["macro"]}
+    )
+    ackd.tree.drop("bad-2.json", {"state": "request", "ack_id": "x", "from": "zoe"})
+    ackd.once()
+    said = ackd.ok("rejected").splitlines()
+    assert max(len(one) for one in said) <= 80
+    assert any("bad-1.json" in one for one in said)
+
+
+def test_one_thread_is_one_entry_of_the_inbox(ackd: Any) -> None:
+    """After a reminder too: it names what is late, and what else is owed stands with it."""
+    ackd.tree.team(timeouts={"reminder": "1s", "escalation": "60s"})
+    ack_id = ackd.ask()
+    ackd.once()
+    import time
+
+    time.sleep(1.2)
+    ackd.once()
+    (item,) = ackd.data("inbox", "trading")
+    assert (item["kind"], item["ack_id"]) == ("reminder", ack_id)
+    assert item["asks"] == ["confirm", "final"]
+
+
+@pytest.mark.parametrize("group", ["agents", "config"])
+def test_a_group_alone_shows_its_help(ackd: Any, group: str) -> None:
+    """In its own lines, with exit 0."""
+    said = ackd.ok(group)
+    assert said.startswith(f"Usage: ackd {group}") or "Commands:\n" in said
