@@ -12,6 +12,7 @@ from ackd.channels.port import Outcome, Post, Sent
 from ackd.config.channels import ChannelSetting, Limit
 from ackd.engine.loop import Engine
 from ackd.engine.show import thread_document
+from ackd.watch.port import EVERYTHING, NOTHING, Changes
 
 DELIVERED = Sent(Outcome.DELIVERED)
 TIMED_OUT = Sent(Outcome.AMBIGUOUS, "no answer within 30 s")
@@ -96,9 +97,7 @@ class Live:
         return [one["state"] for one in thread_document(self.bench.thread(ack_id))["sends"]]
 
 
-def _nothing() -> Any:
-    from ackd.watch.port import NOTHING
-
+def _nothing() -> Changes:
     return NOTHING
 
 
@@ -340,26 +339,31 @@ def test_the_pressing_ones_go_first(live: Live) -> None:
 
 
 def test_no_storm_after_an_outage(live: Live) -> None:
-    """A hundred threads on a channel that is down for a minute: few probes, then all of them once, at its pace."""
-    live.open(rate=Limit(10, 1_000), recipient_rate=Limit(10, 1_000))
+    """A thousand threads on a channel that is down for a minute: few probes, then all of them once, at its pace.
+
+    The critical ones are first, and none has both a delivered send and a file.
+    """
+    live.open(rate=Limit(25, 1_000), recipient_rate=Limit(25, 1_000))
     live.script.usual = MISSED
-    for number in range(100):
-        live.tree.request(f"t-{number:03}", to=["trading"], dri="trading")
+    for number in range(1_000):
+        priority = "critical" if number % 10 == 9 else "normal"
+        live.tree.request(f"t-{number:03}", to=["trading"], dri="trading", priority=priority)
     start = live.bench.now
-    for _ in range(120):
-        live.turn(0.5)
+    while live.bench.now < start + 60_000:
+        live.bench.turn(1, _nothing() if live.bench.now > start else EVERYTHING)
     probes = len(live.script.posts)
     assert probes <= 15
     live.script.usual = DELIVERED
-    for _ in range(80):
-        live.turn(0.5)
+    for _ in range(2_200):
+        live.bench.turn(0.03, _nothing())
     sent = [(at, post) for at, post in live.script.posts[probes:] if post.kind == "request"]
     by_file = [one["thread"] for one in live.tree.inbox("trading") if one["kind"] == "request"]
-    assert sorted([post.thread for _, post in sent] + by_file) == [f"t-{number:03}" for number in range(100)]
+    assert sorted([post.thread for _, post in sent] + by_file) == [f"t-{number:03}" for number in range(1_000)]
     assert len(by_file) <= 5
-    for first in range(0, 60_000, 1_000):
-        window = [at for at, _ in live.script.posts[probes:] if start + 60_000 + first <= at < start + 61_000 + first]
-        assert len(window) <= 12
+    critical = [post.priority for _, post in sent].index("normal")
+    assert critical >= 100 - len(by_file)
+    for first in range(60_000, 120_000, 1_000):
+        assert sum(start + first <= at < start + first + 1_000 for at, _ in live.script.posts[probes:]) <= 27
 
 
 def test_refusals_go_live_too(live: Live) -> None:
@@ -384,3 +388,77 @@ def test_a_lost_memory_forgets_no_try(live: Live) -> None:
     for _ in range(10):
         live.turn(60)
     assert [kind for kind, _ in live.to("trading")] == ["request", "reminder"]
+
+
+class TestTimeOutAtNine:
+    """A request at nine o'clock whose send has 30 s, as three teams lived it."""
+
+    @pytest.fixture
+    def slow(self, live: Live) -> Live:
+        """Let each send end 30 s after it began."""
+        waiting: list[tuple[int, Callable[[], None]]] = []
+        live.bench.engine.sender._spawn = lambda run: waiting.append((live.bench.now + 30_000, run))
+        turn = live.bench.turn
+
+        def later(seconds: float = 0, changes: Any = EVERYTHING) -> None:
+            turn(seconds, changes)
+            for due, run in [one for one in waiting if one[0] <= live.bench.now]:
+                waiting.remove((due, run))
+                run()
+                turn(0, changes)
+
+        live.bench.turn = later
+        live.script.usual = TIMED_OUT
+        live.ask("bond-roll-v1", message_id="macro-1")
+        return live
+
+    def test_it_runs_already(self, slow: Live) -> None:
+        """Status at 9:01, the same request again, confirmed at 9:03, final at 9:25: one work, and never "failed"."""
+        slow.turn(30)
+        conditions = thread_document(slow.bench.thread("bond-roll-v1"))["conditions"]
+        assert conditions == ["ambiguous"]
+        slow.turn(30)
+        slow.tree.drop("status/trading.json", {"agent": "trading", "state": "working"})
+        slow.tree.request("bond-roll-v1", "again.json", to=["trading"], dri="trading", message_id="macro-1")
+        slow.turn(1)
+        assert slow.bench.verdict("again.json") == "duplicate"
+        slow.turn(119)
+        slow.say("confirmed", ack_id="bond-roll-v1", conclusion="done by noon")
+        slow.turn(1)
+        slow.turn(1_320)
+        slow.say("final", ack_id="bond-roll-v1", conclusion="rolled")
+        slow.turn(1)
+        assert [kind for kind, _ in slow.to("trading")] == ["request"]
+        document = thread_document(slow.bench.thread("bond-roll-v1"))
+        assert document["state"] == "final"
+        assert "fail" not in json.dumps(document, ensure_ascii=False)
+        kinds = [one["kind"] for one in slow.tree.inbox("zoe")]
+        assert sorted(kinds) == ["confirmed", "final"]
+
+    def test_it_was_lost(self, slow: Live) -> None:
+        """One reminder at 9:05:00, its time-out at 9:05:30, the file then, and the arbiter once at 9:10:00."""
+        start = slow.bench.now
+        slow.turn(30)
+        for _ in range(539):
+            slow.turn(1)
+        told = [(at - start, post.kind, post.message_id) for at, post in slow.script.posts]
+        assert told == [(30_000, "request", "macro-1"), (330_000, "reminder", "macro-1")]
+        assert [one["fallback"] for one in slow.tree.inbox("trading")] == [True]
+        assert slow.tree.inbox("zoe") == []
+        slow.turn(31)
+        (notice,) = slow.tree.inbox("zoe")
+        assert "delivery unknown" in notice["summary"]
+        slow.turn(400)
+        assert len([one for one in slow.tree.inbox("zoe") if one["kind"] == "escalation"]) == 1
+
+    def test_it_crosses_the_reminder(self, slow: Live) -> None:
+        """A confirmed that comes after the reminder counts, and nobody is escalated to."""
+        slow.turn(30)
+        slow.turn(275)
+        slow.say("confirmed", ack_id="bond-roll-v1", conclusion="written at 9:04:50")
+        slow.turn(1)
+        slow.turn(30)
+        slow.turn(600)
+        assert [kind for kind, _ in slow.to("trading")] == ["request", "reminder"]
+        assert [one["kind"] for one in slow.tree.inbox("zoe")] == ["confirmed"]
+        assert slow.tree.inbox("trading") == []

@@ -138,6 +138,9 @@ def _requests(
         if expansion.members and not expansion.named:
             what = "this is not asked: it names groups alone, and nobody who would write the final"
             found.append(Finding(one.line, what, "one agent of the group first: @name, @group: …"))
+        elif author and set(expansion.members) == {author}:
+            what = f"this is not asked: it is from {author} to {author}, and a request to oneself is refused"
+            found.append(Finding(one.line, what, "the name of somebody else behind the box"))
         elif expansion.members and author:
             identity = _identity(one.identity)
             document = {
@@ -145,12 +148,21 @@ def _requests(
                 "ack_id": _ack_id(one.text, identity),
                 "from": author,
                 "to": list(one.names),
-                "dri": expansion.named[0],
+                "dri": next((name for name in expansion.named if name != author), expansion.named[0]),
                 "action": one.text,
             }
             if one.deadline_written:
                 document["deadline"] = _deadline(one.deadline_written, zone)
+                _check_deadline(one, zone, found)
             yield Spoken(identity=identity, line=one.line, text=one.identity, document=document, to=expansion.members)
+
+
+def _check_deadline(request: StatusRequest, zone: datetime.tzinfo, found: list[Finding]) -> None:
+    read = read_deadline(request.deadline_written, intake_ms=0, zone=zone)
+    if not read.readable:
+        why = f": {read.note}" if read.note else ""
+        what = f"the deadline {shown(request.deadline_written, 60)} cannot be read{why}; this is asked without one"
+        found.append(Finding(request.line, what, "a day, an instant or a duration: 2026-03-09, 2026-03-09 18:00, 2h"))
 
 
 def _rulings(

@@ -48,10 +48,20 @@ _NOT_TRIED = frozenset({"error", "failed", "refused", "rejected", "busy", "not-s
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """A delivery that waits for its turn: what, to whom, since when, and whether its receiver may have it already."""
+    """A delivery that waits for its turn.
+
+    Attributes:
+        deliver: What is to be handed over.
+        channel: By which channel.
+        since: Since when it waits, milliseconds.
+        priority: critical, high, normal or low.
+        repeated: Whether its receiver may have it already.
+    """
 
     deliver: Deliver
+    channel: str
     since: int
+    priority: str
     repeated: bool
 
     @property
@@ -190,7 +200,9 @@ class Sender:
                 since = before[one].since if one in before else now
                 patience = since + self._policy().timeouts.reminder
                 if now < patience:
-                    self._offers.setdefault(thread, {})[one] = Offer(deliver, since, step.repeated)
+                    self._offers.setdefault(thread, {})[one] = Offer(
+                        deliver, channel, since, self._priority(deliver), step.repeated
+                    )
                     due = sooner(due, patience)
                 else:
                     files.append((deliver, Fall(EXPIRED)))
@@ -223,12 +235,20 @@ class Sender:
     def _settle_lost(self, thread: str, sends: dict[str, Send], now: int) -> bool:
         """Record of a try whose outcome nobody will hear of that it may have arrived: the daemon died over it."""
         lost = {one.key for send in sends.values() for one in send.attempts if not one.outcome}
+        if not lost:
+            return False
         under_way = (*self._flying.values(), *self._prepared, *(one.flight for one in self._landed))
-        known = {part.key for flight in under_way for part in flight.parts}
-        for key in sorted(lost - known):
+        lost -= {part.key for flight in under_way for part in flight.parts}
+        # What another node has under way is its own to settle.
+        mine = [key for key in sorted(lost) if self._is_own(thread, key)]
+        for key in mine:
             detail = "the daemon stopped before the outcome was known"
             self._book.write(OUTCOME, thread, _outcome(key, Outcome.AMBIGUOUS, detail), now)
-        return bool(lost - known)
+        return bool(mine)
+
+    def _is_own(self, thread: str, key: str) -> bool:
+        entry = self._book.entry(thread, key)
+        return entry is not None and entry.node == self._book.node
 
     def _note_own_tries(self, thread: Thread, deliver: Deliver, channel: str, now: int) -> bool:
         """Record live sends of a request that its author made itself and says so (`attempts`); they count (T13)."""
@@ -296,8 +316,8 @@ class Sender:
     def _waiting(self, channel: str) -> list[Offer]:
         """Give the offers of a channel: the pressing ones first, then the older."""
         offers = [one for several in self._offers.values() for one in several.values()]
-        mine = [one for one in offers if self.channel_of(one.agent) == channel]
-        return sorted(mine, key=lambda one: (self._rank(one.deliver), one.since, one.deliver.ids[0]))
+        mine = [one for one in offers if one.channel == channel]
+        return sorted(mine, key=_turn)
 
     def _first_ready(self, throttle: Throttle, waiting: list[Offer], now: int) -> Offer | None:
         later: dict[str, int | None] = {}
@@ -309,9 +329,6 @@ class Sender:
                 later[offer.agent] = due
                 self._look_again(due)
         return None
-
-    def _rank(self, deliver: Deliver) -> int:
-        return PRIORITIES.index(self._priority(deliver))
 
     def _priority(self, deliver: Deliver) -> str:
         if not is_thread(deliver.thread):
@@ -326,7 +343,7 @@ class Sender:
         rendered = [self._render(one.deliver, now) for one in several]
         repeated = any(one.repeated for one in several)
         message_id = self._message_id(several[0].deliver)
-        priority = self._priority(several[0].deliver)
+        priority = several[0].priority
         if len(several) == 1:
             post = post_of(rendered[0], message_id=message_id, priority=priority, repeated=repeated)
         else:
@@ -468,6 +485,11 @@ class Sender:
             done.wait(0.02)
         self.collect(now)
         self._closed = True
+
+
+def _turn(offer: Offer) -> tuple[int, int, str]:
+    """Give the order in which offers have their turn: the pressing ones first, then the older."""
+    return PRIORITIES.index(offer.priority), offer.since, offer.deliver.ids[0]
 
 
 def _was_alive(thread: Thread, agent: str) -> bool:

@@ -42,6 +42,13 @@ _HEADINGS = {
     "requests": frozenset({"requests", "请求", "請求"}),
     "rulings": frozenset({"rulings", "裁决", "裁決"}),
 }
+_MEANT = {
+    "requests": frozenset({"requests", "request", "请求", "請求"}),
+    "rulings": frozenset({"rulings", "ruling", "裁决", "裁決"}),
+}
+_HOMOPHONES = {"请球": "请求", "情求": "请求", "裁诀": "裁决", "裁绝": "裁决"}
+_SPELLINGS = {"requests": "## Requests, or ## 请求", "rulings": "## Rulings, or ## 裁决"}
+_LONGEST_WORD = 12
 
 
 class ProjectStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +94,7 @@ def read_project_status(text: str) -> ProjectStatus:
     found = [*front.findings, *findings]
     page = sections(lines)
     requests, rulings = _Requests(found), _Rulings(found)
-    for section, kind in zip(page, _kinds(page), strict=True):
+    for section, kind in zip(page, _kinds(page, found), strict=True):
         if kind == "requests":
             requests.take(section.lines)
         elif kind == "rulings":
@@ -158,7 +165,7 @@ def mentions(lines: Iterable[Line], names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for key, name in by_key.items() if key in found)
 
 
-def _kinds(page: list[Section]) -> list[str]:
+def _kinds(page: list[Section], found: list[Finding]) -> list[str]:
     """What each section counts as; one of a deeper level belongs to the section that it stands in."""
     kinds: list[str] = []
     above: list[tuple[int, str]] = []
@@ -167,9 +174,54 @@ def _kinds(page: list[Section]) -> list[str]:
             above.pop()
         words = frozenset(_WORD.findall(section.title[:100].casefold()))
         own = next((kind for kind, names in _HEADINGS.items() if words and words <= names), "")
-        above.append((section.level, own or (above[-1][1] if above else "")))
+        outer = above[-1][1] if above else ""
+        meant = "" if own else _meant(section.title[:100])
+        if meant and meant != outer:
+            what = f"the heading {shown(section.title, 40)} is not read, and nothing below it counts"
+            found.append(Finding(section.line, what, _SPELLINGS[meant]))
+            outer = ""
+        above.append((section.level, own or outer))
         kinds.append(above[-1][1])
     return kinds
+
+
+def _meant(title: str) -> str:
+    """Give the section that a mistyped heading was surely meant for, or an empty string."""
+    words = _WORD.findall(unicodedata.normalize("NFKC", title).casefold())
+    joined = "".join(words)
+    if joined in _HOMOPHONES or any(joined == name for names in _HEADINGS.values() for name in names):
+        words = [_HOMOPHONES.get(joined, joined)]
+    return next((kind for kind, names in _MEANT.items() if words and all(_is_near(word, names) for word in words)), "")
+
+
+def _is_near(word: str, names: Iterable[str]) -> bool:
+    """Tell whether a word is one of the names but for one slip; of Chinese ones only letters behind them are one."""
+    if len(word) > _LONGEST_WORD:
+        return False
+    return any(
+        _is_one_slip(word, name) if name.isascii() else word.startswith(name) and word[len(name) :].isascii()
+        for name in names
+    )
+
+
+def _is_one_slip(word: str, name: str) -> bool:
+    """Tell whether one letter is missing, doubled, wrong or swapped with the next; the first one has to be there."""
+    if word == name:
+        return True
+    if abs(len(word) - len(name)) > 1 or name[0] not in word[:2]:
+        return False
+    start = next((at for at, (one, other) in enumerate(zip(word, name, strict=False)) if one != other), None)
+    if start is None:
+        return True
+    rest, other = word[start:], name[start:]
+    if start == 0:
+        return rest[:2] == other[1::-1] and rest[2:] == other[2:]
+    return (
+        rest[1:] == other
+        or rest == other[1:]
+        or rest[1:] == other[1:]
+        or (rest[:2] == other[1::-1] and rest[2:] == other[2:])
+    )
 
 
 def _updated_by(front: FrontMatter, found: list[Finding]) -> str:
