@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +132,87 @@ def test_a_clean_stop_ends_what_it_started(desk: Desk) -> None:
     desk.again()
     wait_for(lambda: desk.tree.inbox("trading"), 20)
     assert len(desk.starts()) == 2
+
+
+OUTCOMES = {
+    "delivered": (200, 0, ["delivered"]),
+    "refused": (410, 77, ["refused"]),
+    "busy": (429, 75, ["busy", "busy"]),
+    "not-sent": (408, 69, ["not-sent"] * 3),
+    "ambiguous": (0, -1, ["ambiguous", "ambiguous"]),
+}
+"""Answer of a server (0: none in time), exit of a program (-1: none in time), and how the tries then read."""
+
+
+class Answers(BaseHTTPRequestHandler):
+    """A server that answers by the name of the thread."""
+
+    def do_POST(self) -> None:
+        """Answer as `OUTCOMES` says."""
+        document = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        code = OUTCOMES[document["thread"].removesuffix("-v1")][0]
+        if not code:
+            time.sleep(4)
+            return
+        self.send_response(code)
+        self.end_headers()
+
+    def log_message(self, *arguments: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """Start a real server on loopback."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/hook"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("kind", ["command", "webhook"])
+def test_each_outcome_is_shown_with_its_tries(
+    tree: Any,
+    tmp_path: Path,
+    address: str,
+    daemon_process: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+) -> None:
+    """Delivered, refused, busy, not sent, timed out: every try with its time, and a file wherever it did not do."""
+    program = tmp_path / "exit.py"
+    codes = {f"{name}-v1": code for name, (_, code, _) in OUTCOMES.items()}
+    program.write_text(
+        f"import sys, time\ncode = {codes!r}[sys.argv[1]]\ntime.sleep(9 if code < 0 else 0)\nsys.exit(code)"
+    )
+    options: dict[str, Any] = {"run": [sys.executable, str(program), "{ack_id}"], "stdin": "nothing", "linger": "1s"}
+    if kind == "webhook":
+        options = {"url": address, "private": True}
+    config = tmp_path / "node.yaml"
+    config.write_text(json.dumps({"channels": {"live": {"kind": kind, "timeout": "1s", "parallel": 8, **options}}}))
+    config.chmod(0o600)
+    monkeypatch.setenv("ACKD_CONFIG", str(config))
+    agents = {f"a-{name}": {"channel": "live"} for name in OUTCOMES}
+    tree.team(agents={"zoe": {}, **agents}, timeouts={"reminder": "14s", "escalation": "60s"})
+    daemon = daemon_process()
+    for name in OUTCOMES:
+        tree.request(f"{name}-v1", to=[f"a-{name}"], dri=f"a-{name}")
+    wait_for(lambda: all(tree.inbox(f"a-{name}") for name in OUTCOMES if name != "delivered"), 40)
+    assert tree.inbox("a-delivered") == []
+    for name, (_, _, words) in OUTCOMES.items():
+        command = [sys.executable, "-m", "ackd", "show", f"{name}-v1", "--json", "--dir", str(tree.path)]
+        shown = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["data"]
+        attempts = [attempt for send in shown["sends"] for attempt in send["attempts"]]
+        found = [attempt["outcome"] for attempt in attempts]
+        assert found[: len(words)] == words
+        assert all(attempt["at"] <= attempt["ended_at"] for attempt in attempts)
+        if name != "delivered":
+            file = tree.inbox(f"a-{name}")[0]
+            assert file["fallback"] is True
+            assert file["attempts"]
+    assert daemon.stop() == 0
 
 
 def _read(path: Path) -> str:
