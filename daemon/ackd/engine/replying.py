@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
+from pathlib import Path
 
 import msgspec
 
-from ackd.engine.reading import View
+from ackd.engine.reading import View, find_tree
 from ackd.errors import InvalidError
 from ackd.intake.decode import Whole, decode
 from ackd.protocol.conditions import who_owes
@@ -29,6 +30,31 @@ class Reply(msgspec.Struct, frozen=True):
 
     word: str
     because: str
+
+
+def reply_check(
+    directory: Path | str | None, agent: str, text: str, ack_id: str = "", *, outgoing: bool = False
+) -> Reply:
+    """Tell whether a chat text deserves a reply, as `ackd reply-check` does; nothing is written.
+
+    Args:
+        directory: The tree or its parent; None: `ACKD_DIR`, else the nearest `shared-context/` upwards.
+        agent: For whom the text arrived, or who is about to post it; any spelling of a roster name, `@` before it too.
+        text: The text, or the JSON of an envelope.
+        ack_id: The thread in which it was said, where that is known.
+        outgoing: The text is what the agent is about to post.
+
+    Returns:
+        `REPLY` or `NO_REPLY`, and why; in doubt `REPLY`.
+
+    Raises:
+        NoTreeError: There is no tree.
+        InvalidError: The agent is not on the roster, no thread has that ack_id, or `team.yaml` cannot be used.
+    """
+    with View(find_tree(None if directory is None else str(directory))) as view:
+        name = view.member(agent)
+        thread = view.thread(ack_id) if ack_id else None
+        return (check_outgoing if outgoing else check_incoming)(view, text, name, thread)
 
 
 def check_incoming(view: View, text: str, agent: str, thread: Thread | None) -> Reply:
@@ -59,17 +85,17 @@ def check_incoming(view: View, text: str, agent: str, thread: Thread | None) -> 
 
 def check_outgoing(view: View, text: str, agent: str, thread: Thread | None) -> Reply:
     """Tell whether what an agent is about to post should be posted. Arguments as in `check_incoming`."""
+    owed = [] if thread is None else _owes(thread, agent)
+    owes = f"; {agent} still owes: {_how(thread, owed)}" if owed else ""
     if is_silent_token(text):
-        return Reply(NO_REPLY, "it is the agent's own silent token")
+        return Reply(NO_REPLY, f"it is the agent's own silent token{owes}")
     own = strip_quotes(text)
     if not own.strip():
         return Reply(NO_REPLY, "it only quotes what was said before" if text.strip() else "it is empty")
     if is_courtesy(text, names=_names(view.team.policy.roster)):
-        owed = [] if thread is None else _owes(thread, agent)
         if thread is not None and {"answer", "accept"} & set(owed):
             return Reply(REPLY, f"in thread {thread.id} it answers what {agent} was asked; {_how(thread, owed)}")
-        more = f"; {agent} still owes: {_how(thread, owed)}" if thread is not None and owed else ""
-        return Reply(NO_REPLY, f"it is courtesy from end to end{more}")
+        return Reply(NO_REPLY, f"it is courtesy from end to end{owes}")
     return _substance(agent, thread)
 
 
