@@ -173,6 +173,18 @@ class TestRecord:
         assert "decision.options is no list" in board(bench)
         assert len(records(tree)) == 1
 
+    def test_chosen_is_no_option(self, tree: Any, bench: Any) -> None:
+        """The decision is taken as it stands, and the board has a remark; one with more words behind it is fine."""
+        tree.request()
+        bench.turn()
+        final(tree, decision={**DECISION, "chosen": "Sell everything"})
+        bench.turn()
+        assert "Sell everything" in record(tree, bench).read_text(encoding="utf-8")
+        assert 'decision.chosen "Sell everything" is none of the options' in board(bench)
+        final(tree, decision={**DECISION, "chosen": "cut to 40 %, from Monday"})
+        bench.turn()
+        assert "none of the options" not in board(bench)
+
     def test_hostile_text(self, tree: Any, bench: Any) -> None:
         """Text of an agent breaks neither front matter nor page."""
         tree.request()
@@ -300,6 +312,15 @@ class TestOthersRecords:
         assert "no section Context and Problem Statement" in page
         assert path.read_text(encoding="utf-8") == DRAFT
         assert tree.all_inboxes() == {}
+
+    def test_one_line_a_file(self, tree: Any, bench: Any) -> None:
+        """However much a note lacks, it takes one line of the board."""
+        tree.drop("decisions/my idea.md", "no heading at all\n")
+        page = board(bench)
+        (line,) = [one for one in page.splitlines() if "my idea.md" in one]
+        assert "no title" in line
+        assert "no section Considered Options" in line
+        assert "… and 1 more" in line
 
     def test_fixed(self, tree: Any, bench: Any) -> None:
         """Once it is right nothing is shown."""

@@ -6,9 +6,11 @@ import datetime
 import json
 import shutil
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+
+from ackd.engine.files_shown import file_documents
 
 HOUR = 3600
 
@@ -280,6 +282,53 @@ class TestAge:
         bench.turn(61)
         assert tree.all_inboxes() == {}
         assert "intel/oil_latest.json is stale" in board(bench).replace("\\", "")
+
+
+class TestFindings:
+    """Valid files that say something that nobody can use."""
+
+    WRONG: ClassVar[dict[str, tuple[dict[str, Any], str]]] = {
+        "status": ({"updated_at": "yesterday"}, 'updated_at "yesterday" is no time'),
+        "intel": ({"as_of": "yesterday", "valid_for": "a while"}, 'valid_for "a while" is no length of time'),
+        "agent-session": ({"ended_at": "昨天"}, 'ended_at "昨天" is no time'),
+        "monitor-task": ({"timeout": "long"}, 'timeout "long" is no length of time'),
+    }
+
+    @each_kind
+    def test_unreadable_times(self, tree: Any, bench: Any, kind: str) -> None:
+        """They are on the board and told to the owner once, however often the file is written; corrected, both end."""
+        path, make, *_ = KINDS[kind]
+        wrong, words = self.WRONG[kind]
+        for number in range(3):
+            tree.drop(path, make(bench, **wrong, summary=str(number)))
+            bench.turn(60)
+            (said,) = [one for one in tree.inbox("macro") if "needs a look" in one["summary"]]
+            assert words in str([said["summary"], said["notes"]]).replace("\\\\", "")
+        assert words in board(bench).replace("\\", "")
+        (shown,) = file_documents([(path, known(bench, path))], [], bench.now)
+        assert "findings" in shown["conditions"]
+        assert any(words in one for one in shown["because"])
+        tree.drop(path, make(bench, summary="good"))
+        bench.turn(60)
+        assert tree.all_inboxes() == {}
+        assert path not in board(bench)
+
+    @pytest.mark.parametrize("path", ["monitor-tasks/backfill.json", "monitor-tasks/trading.json"])
+    def test_unknown_owner(self, tree: Any, bench: Any, path: str) -> None:
+        """A name that is not on the roster is a finding; who is told is whose name the file has, if anybody."""
+        tree.drop(path, task(bench, owner="marco"))
+        bench.turn()
+        assert f"{path}" in board(bench).replace("\\", "")
+        assert 'owner "marco" is not on the roster' in board(bench).replace("\\", "")
+        assert len(summaries(tree, "trading")) == ("trading" in path)
+
+    def test_a_refused_file_stands_on_the_board_once(self, tree: Any, bench: Any) -> None:
+        """Whether or not somebody could be told."""
+        for path in ("status/macro.json", "monitor-tasks/backfill.json"):
+            tree.drop(path, {"agent": 7, "task_id": "b", "owner": "marco"})
+        bench.turn()
+        page = board(bench).replace("\\", "")
+        assert [page.count(one) for one in ("status/macro.json", "monitor-tasks/backfill.json")] == [1, 1]
 
 
 class TestTasks:

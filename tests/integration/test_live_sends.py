@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from typing import Any
@@ -462,3 +463,13 @@ class TestTimeOutAtNine:
         assert [kind for kind, _ in slow.to("trading")] == ["request", "reminder"]
         assert [one["kind"] for one in slow.tree.inbox("zoe")] == ["confirmed"]
         assert slow.tree.inbox("trading") == []
+
+
+@pytest.mark.parametrize("written", ["' ; run-shell 'touch x", "-x", "a b", "{agent}", "编号-1", "x" * 150])
+def test_a_message_id_is_plain_where_it_is_sent(live: Live, written: str) -> None:
+    """It may stand beside other things in an argument: one of an agent's own making is hashed, a repetition alike."""
+    live.script.usual = TIMED_OUT
+    live.ask(message_id=written)
+    live.turn(300)
+    first, second = (message_id for _, message_id in live.to("trading"))
+    assert first == second == "sha256-" + hashlib.sha256(written.encode()).hexdigest()

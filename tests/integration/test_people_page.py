@@ -272,6 +272,22 @@ class TestWhoIsTold:
         assert [one["kind"] for one in room.tree.inbox("trading")] == ["request"]
         assert len(room.about_page("macro")) == 1
 
+    def test_a_line_that_came_as_a_request_is_not_in_the_notice(self, room: Room) -> None:
+        """Each is shown the changed lines but for those that he was asked by; others are shown them."""
+        room.save(page(ASK, "- [ ] @macro: 看油价", notes=("@trading and @macro and @zoe: see above",)))
+        told = {}
+        for name in ("trading", "macro", "zoe"):
+            (notice,) = room.about_page(name)
+            told[name] = str(notice)
+        assert ("check the limits" in told["trading"], "看油价" in told["trading"]) == (False, True)
+        assert ("check the limits" in told["macro"], "看油价" in told["macro"]) == (True, False)
+        assert ("check the limits" in told["zoe"], "看油价" in told["zoe"]) == (True, True)
+        before = room.tree.all_inboxes()
+        room.bench.close()
+        room.bench.open()
+        room.rest(3)
+        assert room.tree.all_inboxes() == before
+
     def test_who_signs_a_change_is_not_told_of_it(self, room: Room) -> None:
         """An old signature below somebody else's change proves nothing."""
         room.save(page(by="zoe", notes=("@zoe writes to herself",)))

@@ -41,6 +41,10 @@ def log(file: str | None, jsonl: bool, lines: int | None) -> int:
             found = _file(view, file)
             if wanted().json or jsonl:
                 (emit if wanted().json else _print_line)(found)
+            elif found.get("lines"):
+                for one in found["lines"]:
+                    place = f"{one['path']}:{one['line']}" if one["line"] else f"{one['path']}, no longer there"
+                    _show({**one, "path": place, "because": f"{one['text']}; {one['because']}".strip("; ")}, zone)
             else:
                 _show(found, zone)
             return 0 if found["verdict"] != "missing" else 1
@@ -83,8 +87,12 @@ def _show(one: dict[str, Any], zone: Any) -> None:
 
 
 def _file(view: View, written: str) -> dict[str, Any]:
-    """Give the verdict of one file, or why it has none: `pending`, `waiting`, `no-drop`, `missing`."""
+    """Give the verdict of one file, or why it has none: `pending`, `waiting`, `no-drop`, `missing`.
+
+    Of the people's page `lines` has the verdicts of what came from it.
+    """
     from ackd.engine.show import file_line, why_without_verdict
+    from ackd.tree.layout import PROJECT_STATUS
 
     path = _in_tree(view, written)
     row = view.file(path)
@@ -95,6 +103,17 @@ def _file(view: View, written: str) -> dict[str, Any]:
             document["because"] = f"{document['because']}; {changed[1]}" if document["because"] else changed[1]
         return document
     verdict, because = why_without_verdict(view, path, None) or ("waiting", "")
+    more: dict[str, Any] = {}
+    if path == PROJECT_STATUS:
+        from ackd.engine.page_memory import page_document
+
+        page = page_document(view.book)
+        lines = [
+            {"path": path, "at": None, **{key: one[key] for key in ("line", "text", "verdict", "ack_id", "because")}}
+            for one in (*page["requests"], *page["rulings"])
+        ]
+        more["lines"] = lines
+        because = f"the page itself is no drop and is never written; of its lines {len(lines)} were asked or ruled"
     return {
         "path": path,
         "verdict": verdict,
@@ -103,6 +122,7 @@ def _file(view: View, written: str) -> dict[str, Any]:
         "at": None,
         "sha256": "",
         "digest": None,
+        **more,
     }
 
 

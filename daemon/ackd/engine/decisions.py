@@ -39,7 +39,7 @@ HEADING = "Decision records that need a look"
 _PREFIX = "decision "
 """Subjects of records; no path of a record starts so."""
 _CAP = 4 * 1024 * 1024
-_MOST_FINDINGS = 20
+_MOST_FINDINGS, _MOST_ON_BOARD = 20, 3
 _MARK_MS = 600_000
 _SEEN = "decisions-written"
 _RETRY_MS = 30_000
@@ -162,15 +162,19 @@ class Decisions:
         for kept in sorted(self._kept.values(), key=lambda one: one.path):
             if kept.trouble:
                 lines.append(f"{kept.path}: it cannot be written: {kept.trouble}")
-            if not kept.void:
-                lines += [f"{kept.path}: {note}" for note in kept.notes]
+            if not kept.void and kept.notes:
+                lines.append(f"{kept.path}: {'; '.join(kept.notes)}")
         for path, data in sorted(self._drafts.items()):
-            lines += [f"{path}, {finding_text(one)}" for one in data["findings"]]
+            said = [finding_text(one) for one in data["findings"]]
+            if len(said) > 1:
+                said = [f"line {one['line']}: {one['what']}" for one in data["findings"][:_MOST_ON_BOARD]]
+            if len(data["findings"]) > len(said):
+                said.append(f"… and {len(data['findings']) - len(said)} more: `ackd validate` with its path")
             other = self._record_of(data.get("ack_id") or "")
             if other is not None and other.path != path:
-                lines.append(
-                    f"{path}: the decision of thread {other.thread} stands in {other.path}; this file does not"
-                )
+                said.insert(0, f"the decision of thread {other.thread} stands in {other.path}; this file does not")
+            if said:
+                lines.append(f"{path}{': ' if said[0].startswith('the ') else ', '}{'; '.join(said)}")
         return tuple(BoardLine(HEADING, line) for line in lines)
 
     # The record of a thread.
@@ -312,8 +316,7 @@ class Decisions:
             line = read.data.count(b"\n", 0, error.start) + 1
             data["findings"] = _plain([Finding(line, "the record is no UTF-8", "text in UTF-8")])
             return data
-        found = [*record.findings, *_by_schema(record)]
-        data["findings"] = _plain(sorted(found, key=lambda one: one.line)[:_MOST_FINDINGS])
+        data["findings"] = _plain(record_findings(record))
         data["ack_id"] = record.ack_id
         return data
 
@@ -381,6 +384,11 @@ def _names(written: str, kept: Kept) -> bool:
 
 def _is_later(one: Kept, other: Kept) -> bool:
     return (one.at, one.thread) > (other.at, other.thread)
+
+
+def record_findings(record: Record) -> list[Finding]:
+    """Give what is wrong with a record, by line: what it lacks, and what its schema objects to; at most 20."""
+    return sorted([*record.findings, *_by_schema(record)], key=lambda one: one.line)[:_MOST_FINDINGS]
 
 
 def _by_schema(record: Record) -> Iterator[Finding]:

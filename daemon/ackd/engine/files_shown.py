@@ -40,11 +40,14 @@ def followed_document(path: str, known: Followed, refused: dict[str, Any] | None
         "broken": refused is not None,
         "flagged": bool(known.flag),
         "future": known.from_future,
+        "findings": bool(known.findings),
         "unchanged": stale and known.kind == TASK,
         "stale": stale and known.kind != TASK,
     }
     reasons = [str(refused["detail"])] if refused is not None else []
-    reasons += [text for text in (known.flag, "" if known.from_future else known.odd) if text]
+    # What cannot be read of its time stands among the findings already.
+    odd = "" if known.from_future or any(one in known.odd for one in known.findings) else known.odd
+    reasons += [text for text in (known.flag, *known.findings, odd) if text]
     reasons += [f"{known.odd}; it was read at {when(known.read_at)}"] if known.from_future else []
     reasons += [stale_text(known, path)] if stale else []
     return {

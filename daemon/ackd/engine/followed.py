@@ -17,7 +17,7 @@ from ackd.protocol.canonical import canonical
 from ackd.protocol.ids import shown
 from ackd.protocol.policy import Policy, Roster
 from ackd.protocol.subject import Note
-from ackd.tree.freshness import Freshness, freshness
+from ackd.tree.freshness import Freshness, freshness, unreadable_times
 
 TASK = "monitor-task"
 RADAR = "tech-radar"
@@ -29,6 +29,7 @@ WINDOW_MS = 3_600_000
 
 _QUICK_MS = 600_000
 _MOST_PAST = 6
+_MOST_BLIPS, _MOST_FINDINGS = 1_000, 5
 _CONTENT = 8 * 1024
 _OWNERS = {"status": ("agent",), "intel": ("author", "source"), "agent-session": ("agent",), TASK: ("owner",)}
 _WRITERS = {
@@ -97,6 +98,8 @@ class Followed(msgspec.Struct, frozen=True, kw_only=True):
         flag_at: When the last sign of a second writer was seen, milliseconds.
         flag_step: Step of the note about that.
         stale_steps: Steps of the notes about its staleness.
+        findings: Names that are not on the roster, and times that cannot be read; a sentence each.
+        findings_step: Step of the note about them.
         asked_at: When its owner was told that it is stale, milliseconds; 0 before.
         ruled: Whether the arbiter was told, or there is none.
     """
@@ -121,6 +124,8 @@ class Followed(msgspec.Struct, frozen=True, kw_only=True):
     flag_at: int = 0
     flag_step: str = ""
     stale_steps: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    findings_step: str = ""
     asked_at: int = 0
     ruled: bool = False
 
@@ -146,6 +151,58 @@ def owner_of(kind: str, document: object, path: str, roster: Roster) -> str:
         if member is not None:
             return member.name
     return ""
+
+
+def unknown_names(kind: str, document: object, roster: Roster) -> list[tuple[str, str]]:
+    """Give the names of agents in a document that are not on the roster; of a radar's first thousand blips.
+
+    Returns:
+        For each an RFC 6901 pointer, and what is wrong with it in a sentence that is safe to show.
+    """
+    named: list[tuple[str, object]] = []
+    if isinstance(document, dict):
+        # Where intelligence comes from is anybody.
+        named = [(f"/{key}", document.get(key)) for key in _OWNERS.get(kind, ()) if key != "source"]
+    elif kind == RADAR and isinstance(document, list):
+        blips = enumerate(document[:_MOST_BLIPS])
+        named = [(f"/{number}/owner", blip.get("owner")) for number, blip in blips if isinstance(blip, dict)]
+    return [
+        (pointer, f"{pointer.rpartition('/')[2]} {shown(name, 60)} is not on the roster of team.yaml")
+        for pointer, name in named
+        if isinstance(name, str) and name and (len(name) > 200 or roster.find(name.removeprefix("@")) is None)
+    ]
+
+
+def findings_in(kind: str, document: object, rules: Policy) -> tuple[str, ...]:
+    """Give what is wrong with a valid document: unknown names and unreadable times, at most five, each once."""
+    found = [*unknown_names(kind, document, rules.roster), *unreadable_times(kind, document, rules.zone)]
+    said = list(dict.fromkeys(text for _, text in found))
+    left = len(said) - _MOST_FINDINGS
+    return (*said[:_MOST_FINDINGS], *([f"… and {left} more: `ackd validate` with its path"] if left > 0 else []))
+
+
+def remark(known: Followed, path: str, now: int) -> Change | None:
+    """Tell the owner what was found in the content, once as long as it is the same; end it when it is gone."""
+    key = hashlib.sha256("\n".join(known.findings).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    step = f"findings-{now:x}-{key}" if known.findings else ""
+    if step.rpartition("-")[2] == known.findings_step.rpartition("-")[2]:
+        return None
+    ends = (known.findings_step,) if known.findings_step else ()
+    changed = msgspec.structs.replace(known, findings_step=step)
+    if not step:
+        return Change(changed, Note(step=f"fine-{now:x}-{known.digest[:8]}", ends=ends))
+    note = Note(
+        step=step,
+        agents=(known.owner,) if known.owner else (),
+        summary=f"{path} was taken, but it needs a look: {known.findings[0]}",
+        notes=(
+            *known.findings[1:],
+            "correct it where it lies; `ackd validate` with its path checks it",
+            "you are told this once",
+        ),
+        ends=ends,
+    )
+    return Change(changed, note)
 
 
 def content_digest(document: object, data: bytes) -> tuple[str, Any]:
@@ -197,6 +254,8 @@ def take(
         stale_at=fresh.stale_at_ms,
         from_future=fresh.from_future,
         odd=fresh.note if fresh.from_future or fresh.claimed_ms is None else "",
+        findings=findings_in(kind, document, rules),
+        findings_step=known.findings_step,
         past=(*known.past, Past(digest, writer, now))[-_MOST_PAST:],
     )
     new, ends = _staleness(known, new, fresh)

@@ -23,6 +23,7 @@ from ackd.engine.followed import (
     content_digest,
     due,
     owner_of,
+    remark,
     remind,
     settle,
     stale_text,
@@ -117,6 +118,8 @@ class Kinds:
             owner = f" (owner {known.owner})" if known.owner else ""
             if known.flag:
                 lines.append(f"{path}{owner}: {known.flag}; seen at {when(known.flag_at)}")
+            if known.findings and path not in broken:
+                lines.append(f"{path}{owner}: {'; '.join(known.findings)}")
             if known.from_future:
                 lines.append(f"{path}{owner}: {known.odd}; it was read at {when(known.read_at)}")
             if known.stale_steps:
@@ -141,7 +144,10 @@ class Kinds:
             return
         change = take(known, kind, document, read.data, path=path, now=now, rules=self._policy())
         self._record(path, change, now)
-        more = remind(change.now, path, now, self._policy())
+        found = remark(change.now, path, now)
+        if found is not None:
+            self._record(path, found, now)
+        more = remind(self._known[path], path, now, self._policy())
         if more is not None:
             self._record(path, more, now)
 
@@ -186,7 +192,8 @@ class Kinds:
             if row.phase != "refused":
                 continue
             board = msgspec.json.decode(row.board)
-            if layout.kind_of(board["path"]) in FOLLOWED:
+            # Where nobody could be told, the board lists it among the refused files.
+            if layout.kind_of(board["path"]) in FOLLOWED and (board["author"] or board["thread"]):
                 known = self._known.get(board["path"])
                 good = f"; what was read at {when(known.read_at)} stays in force" if known and known.digest else ""
                 yield board["path"], f"not taken: {board['detail']}{good}"

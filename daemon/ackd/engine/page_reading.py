@@ -148,7 +148,7 @@ def _requests(
                 "ack_id": _ack_id(one.text, identity),
                 "from": author,
                 "to": list(one.names),
-                "dri": next((name for name in expansion.named if name != author), expansion.named[0]),
+                "dri": expansion.named[0],
                 "action": one.text,
             }
             if one.deadline_written:

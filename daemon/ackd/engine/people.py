@@ -198,22 +198,23 @@ class People:
         self._resting = None
         self._taken = (found.tag, policy)
         before = page_of(self._book.subject(PAGE))
-        note = None
+        notes: tuple[Note, ...] = ()
         if found.text is None and not found.gone:
             trouble = Finding(1, found.trouble, "a text in UTF-8 of at most 1 MiB")
             after = msgspec.structs.replace(before, findings=(trouble,))
         else:
             reading = read_page(found.text or "", policy.roster, policy.zone)
             if reading.readable:
-                after, note = self._read_lines(before, reading, now)
+                after, notes = self._read_lines(before, reading, now)
                 self._text = found.text or ""
             else:
                 after = msgspec.structs.replace(before, findings=reading.findings)
         after = msgspec.structs.replace(after, sha256=found.sha256)
-        if note is not None or after != before:
-            self._book.note(PAGE, msgspec.to_builtins(after), note, now)
+        if notes or after != before:
+            for note in notes or (None,):
+                self._book.note(PAGE, msgspec.to_builtins(after), note, now)
 
-    def _read_lines(self, before: Page, reading: Reading, now: int) -> tuple[Page, Note | None]:
+    def _read_lines(self, before: Page, reading: Reading, now: int) -> tuple[Page, tuple[Note, ...]]:
         """Take a page that can be read: speak what is new on it, and say what changed."""
         requests = self._say(before.requests, reading.requests, now)
         rulings = self._say(before.rulings, reading.rulings, now)
@@ -268,8 +269,8 @@ class People:
                 return Said(thread.id, request.verdict)
         return None
 
-    def _news(self, fresh: dict[str, Line], reading: Reading, asked: dict[int, tuple[str, ...]]) -> Note | None:
-        """Give the note to those whom changed lines name; who gets a request by a line is not told of it besides."""
+    def _news(self, fresh: dict[str, Line], reading: Reading, asked: dict[int, tuple[str, ...]]) -> tuple[Note, ...]:
+        """Give the notes to those whom changed lines name; nobody is shown a line that he gets as a request."""
         roster = self._policy().roster
         signs = any(line.number < reading.body_line and line.text.startswith("updated") for line in fresh.values())
         named: dict[str, None] = {}
@@ -281,18 +282,27 @@ class People:
             if told:
                 naming.add(line.number)
         # Only who has just signed the page is sure to have written the change himself.
-        agents = tuple(name for name in named if not (signs and name == reading.author))
-        if not agents:
-            return None
-        # Of very many, those that name somebody come first.
-        shown = sorted(fresh.values(), key=lambda line: line.number not in naming)[:_MOST_TOLD]
-        lines = sorted((line.number, line.text.strip()) for line in shown)
-        notes = [f"line {number}: {text}"[:_LONGEST_TOLD] for number, text in lines]
-        if len(fresh) > len(shown):
-            notes.append(f"… and {len(fresh) - len(shown)} more changed lines")
-        return Note(
-            step=hashlib.sha256("".join(fresh).encode()).hexdigest()[:16],
-            agents=agents,
-            summary=f"{PAGE} has changed, and a changed line names you; no answer is asked",
-            notes=tuple(notes),
-        )
+        alike: dict[frozenset[int], list[str]] = {}
+        for name in named:
+            if not (signs and name == reading.author):
+                hidden = frozenset(number for number, to in asked.items() if name in to)
+                alike.setdefault(hidden, []).append(name)
+        return tuple(_note(tuple(agents), fresh, naming, hidden) for hidden, agents in alike.items())
+
+
+def _note(agents: tuple[str, ...], fresh: dict[str, Line], naming: set[int], hidden: frozenset[int]) -> Note:
+    """Give the note to agents who are all asked by the hidden lines, about the other ones."""
+    left = {digest: line for digest, line in fresh.items() if line.number not in hidden}
+    # Of very many, those that name somebody come first.
+    shown = sorted(left.values(), key=lambda line: line.number not in naming)[:_MOST_TOLD]
+    lines = sorted((line.number, line.text.strip()) for line in shown)
+    notes = [f"line {number}: {text}"[:_LONGEST_TOLD] for number, text in lines]
+    if len(left) > len(shown):
+        notes.append(f"… and {len(left) - len(shown)} more changed lines")
+    told = "".join(fresh) + "".join(f" {number}" for number in sorted(hidden))
+    return Note(
+        step=hashlib.sha256(told.encode()).hexdigest()[:16],
+        agents=agents,
+        summary=f"{PAGE} has changed, and a changed line names you; no answer is asked",
+        notes=tuple(notes),
+    )

@@ -7,7 +7,9 @@ with a later turn.
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import re
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -43,6 +45,7 @@ _JOINED = frozenset({"escalation", "notice"})
 _MOST_JOINED = 50
 _GRACE_MS = 2_000
 _CLOSE_S = 2.0
+_PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,127}")
 _NOT_TRIED = frozenset({"error", "failed", "refused", "rejected", "busy", "not-sent"})
 """What an author writes of a try of its own that surely did not arrive; anything else may have (T29)."""
 
@@ -372,13 +375,20 @@ class Sender:
         }
 
     def _message_id(self, deliver: Deliver) -> str:
-        """Give by what a receiver knows a repetition: a reminder has the id of the request that it carries."""
+        """Give by what a receiver knows a repetition: a reminder has the id of the request that it carries.
+
+        It may stand beside other things in an argument or a header: one with more than plain characters is hashed.
+        """
+        identity = ""
         if deliver.kind in ("request", "reminder") and is_thread(deliver.thread):
             thread = self._book.thread(deliver.thread)
             request = thread.text_in_force(thread.request)
-            if request is not None:
-                return request.identity
-        return deliver.ids[0]
+            identity = request.identity if request is not None else ""
+        if _PLAIN_ID.fullmatch(identity):
+            return identity
+        if identity:
+            return f"sha256-{_sha256(identity.encode())}"
+        return f"{deliver.kind}-{_sha256(deliver.ids[0].encode())[:32]}"
 
     def launch(self) -> None:
         """Let fly what was prepared; its tries are committed."""
@@ -511,8 +521,6 @@ def _outcome(key: str, outcome: Outcome, detail: str) -> dict[str, Any]:
 
 
 def _sha256(data: bytes) -> str:
-    import hashlib
-
     return hashlib.sha256(data).hexdigest()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import re
@@ -12,6 +13,7 @@ from typing import Any
 import msgspec
 
 from ackd.config import Team, parse_team
+from ackd.engine.followed import unknown_names
 from ackd.engine.page_reading import read_page
 from ackd.engine.places import json_place, yaml_place
 from ackd.errors import InvalidError
@@ -21,6 +23,7 @@ from ackd.protocol.envelope import read_envelope
 from ackd.protocol.ids import shown
 from ackd.schema import problems
 from ackd.tree import layout
+from ackd.tree.freshness import unreadable_times
 from ackd.tree.project_status import read_project_status
 from ackd.tree.skips import is_temporary
 
@@ -67,9 +70,9 @@ class Checked(msgspec.Struct, frozen=True):
 def validate(paths: Iterable[Path]) -> Checked:
     """Check files and folders.
 
-    What the daemon does not read as a message or a document of its own is left out: other endings (but for the
-    people's page), dot-folders,
-    `ledger/`, `rejected/`, and files that an envelope among `paths` attaches.
+    What the daemon does not read as a message or a document of its own is left out: other endings (but for the people's
+    page and the records in `decisions/`), dot-folders, `ledger/`, `rejected/`, and files that an envelope among `paths`
+    attaches.
 
     Raises:
         InvalidError: A path does not exist.
@@ -98,7 +101,9 @@ def check_file(path: Path, rel: str, team: Team | None) -> list[Finding]:
         rel: Where it lies in its tree, which says what it is.
         team: The team, for its roster, or None where there is none.
     """
-    kind = "project-status" if rel == layout.PROJECT_STATUS else layout.kind_of(rel) or "envelope"
+    kind = layout.kind_of(rel) or "envelope"
+    if rel == layout.PROJECT_STATUS or _is_record(rel):
+        kind = "project-status" if rel == layout.PROJECT_STATUS else "decision"
     try:
         size = path.stat().st_size
         data = path.read_bytes() if path.is_file() and size <= _CAP else b""
@@ -119,7 +124,9 @@ def check_bytes(data: bytes, path: str, rel: str, team: Team | None = None) -> l
     if kind == "team":
         return _check_team(data, path)
     if kind == "tech-radar":
-        return _check_radar(data, path)
+        return _check_radar(data, path, team)
+    if _is_record(rel):
+        return _check_record(data, path)
     decoded = decode(data)
     if isinstance(decoded, Whole):
         found = _check_document(decoded.value, data, path, rel, team)
@@ -155,7 +162,7 @@ def _check_document(document: dict[str, Any], data: bytes, path: str, rel: str, 
     text = data.decode("utf-8-sig")
     found = _by_schema(kind, document, text, path)
     if found or kind != "envelope":
-        return found
+        return found or _by_team(kind, document, text, path, team)
     try:
         envelope = read_envelope(document)
     except InvalidError as error:
@@ -196,11 +203,40 @@ def _check_page(data: bytes, path: str, team: Team | None) -> list[Finding]:
     ]
 
 
-def _check_radar(data: bytes, path: str) -> list[Finding]:
+def _check_record(data: bytes, path: str) -> list[Finding]:
+    """Check a decision record as the daemon does."""
+    from ackd.engine.decisions import record_findings
+    from ackd.tree.madr import read_record
+
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return [Finding(path=path, line=line, message="the record is no UTF-8", kind="decision")]
+    return [
+        Finding(path=path, line=one.line, column=1, message=f"{one.what}; expected: {one.expected}", kind="decision")
+        for one in record_findings(read_record(text))
+    ]
+
+
+def _by_team(kind: str, document: Any, text: str, path: str, team: Team | None) -> list[Finding]:
+    """Check what a schema can't: that times can be read, and that names are on the roster where there is one."""
+    found = unreadable_times(kind, document, team.policy.zone if team is not None else datetime.UTC)
+    if team is not None:
+        found += unknown_names(kind, document, team.policy.roster)
+    return [
+        Finding(path=path, **_at(json_place(text, pointer)), pointer=pointer, message=message, kind=kind)
+        for pointer, message in found
+    ]
+
+
+def _check_radar(data: bytes, path: str, team: Team | None) -> list[Finding]:
     """Check the radar, the one document of a tree that is a list."""
     try:
         text = data.decode("utf-8-sig")
-        return _by_schema("tech-radar", json.loads(text), text, path)
+        document = json.loads(text)
+        found = _by_schema("tech-radar", document, text, path)
+        return found or _by_team("tech-radar", document, text, path, team)
     except json.JSONDecodeError as error:
         return [Finding(path=path, line=error.lineno, column=error.colno, message=error.msg, kind="tech-radar")]
     except (UnicodeDecodeError, RecursionError):
@@ -262,7 +298,14 @@ def _walk(path: Path) -> Iterator[Path]:
 
 def _is_ours(rel: str) -> bool:
     name = rel.rpartition("/")[2]
-    return rel in (layout.TEAM, layout.PROJECT_STATUS) or (layout.is_drop_path(rel) and not is_temporary(name))
+    if rel in (layout.TEAM, layout.PROJECT_STATUS) or _is_record(rel):
+        return True
+    return layout.is_drop_path(rel) and not is_temporary(name)
+
+
+def _is_record(rel: str) -> bool:
+    folder, _, name = rel.rpartition("/")
+    return folder.split("/")[0] == layout.DECISIONS and name.endswith(".md") and not name.startswith(".")
 
 
 def _place(path: Path) -> tuple[Path | None, str]:

@@ -287,10 +287,21 @@ def _fill(text: str, thread: Thread, drop: Drop, sender: str, found: Findings) -
         holder=drop.holder,
         earlier=", ".join(drop.retries),
         depth=found.depth_shown,
-        recipient=found.offender,
-        chain=" → ".join(found.chain),
+        circle=_circle(drop, sender, found),
         nobody=found.nobody,
         awaited=found.awaited,
         final=final.identity if final else "",
         expected=found.expected,
     )
+
+
+def _circle(drop: Drop, sender: str, found: Findings) -> str:
+    """Say why a duty may not go to whom it names: it is its own author, or the chain has had enough of it."""
+    if found.offender == sender:
+        kind = drop.envelope.type
+        return (
+            f"a {kind} to oneself is refused, and this one goes from {sender} to {sender}: name somebody else, "
+            "or do it without asking; what nobody else can do needs a person"
+        )
+    chain = " → ".join(found.chain)
+    return f"{found.offender} already stands in this chain ({chain}): finish it yourself or decline; it needs a person"

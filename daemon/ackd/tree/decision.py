@@ -7,6 +7,9 @@ from typing import Any
 
 import msgspec
 
+from ackd.protocol.ids import shown
+from ackd.protocol.instant import halfwidth
+
 STATUS_WORDS = ("proposed", "rejected", "accepted", "deprecated")
 """What a record's status may be, beside `superseded by` and the name of a record."""
 
@@ -71,12 +74,18 @@ def read_decision(value: object) -> Decision | None:
     if not isinstance(value, dict) or not value:
         return None
     reader = _DecisionReader(value)
+    options, chosen = (
+        reader.options("options", "options_considered", "considered_options"),
+        reader.text("chosen", "outcome"),
+    )
+    if chosen.strip() and options and not any(_is_option(chosen, option.name) for option in options):
+        reader.notes.append(f"decision.chosen {shown(chosen, 60)} is none of the options")
     return Decision(
         title=reader.text("title"),
         context=reader.text("context"),
         drivers=reader.texts("drivers"),
-        options=reader.options("options", "options_considered", "considered_options"),
-        chosen=reader.text("chosen", "outcome"),
+        options=options,
+        chosen=chosen,
         because=reader.text("because", "reason"),
         consequences=reader.texts("consequences"),
         status=reader.status(),
@@ -147,6 +156,12 @@ class _DecisionReader:
 
     def _get(self, keys: Sequence[str]) -> Any:
         return next((self._value[key] for key in keys if self._value.get(key) is not None), None)
+
+
+def _is_option(chosen: str, option: str) -> bool:
+    """Tell whether an option was meant: its name whatever the case, or one of the two with more words behind it."""
+    short, long = sorted((halfwidth(" ".join(one.casefold().split())) for one in (chosen, option)), key=len)
+    return bool(short) and long.startswith(short) and not long[len(short) : len(short) + 1].isalnum()
 
 
 def _option(item: object) -> Option | None:

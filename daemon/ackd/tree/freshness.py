@@ -48,6 +48,7 @@ _OVER = frozenset(
     ["done", "completed", "complete", "delivered", "failed", "stopped", "cancelled", "canceled", "closed", "finished"]
 ) | frozenset(["完成", "已完成", "失败", "已停止", "已取消"])
 _MOST_BLIPS = 10_000
+_MOST_JUDGED = 1_000
 _LONGEST_MS = 100 * 366 * 24 * _HOUR_MS
 
 
@@ -120,6 +121,39 @@ def freshness(
         note="; ".join(notes),
         claimed_ms=claimed,
     )
+
+
+def unreadable_times(kind: str, document: object, zone: datetime.tzinfo) -> list[tuple[str, str]]:
+    """Give the times and lengths of time in a document that cannot be read for certain; a radar's first thousand blips.
+
+    Returns:
+        For each an RFC 6901 pointer, and what is wrong with it in a sentence that is safe to show.
+    """
+    if kind == "tech-radar":
+        blips = document[:_MOST_JUDGED] if isinstance(document, list) else []
+        return [
+            (f"/{number}/reviewed", f"the reviewed {_shown(blip['reviewed'])} of blip {number + 1} is no day")
+            for number, blip in enumerate(blips)
+            if isinstance(blip, dict) and _is_written(blip, "reviewed") and read_stamp(blip["reviewed"], zone) is None
+        ]
+    if kind not in _STAMPS or not isinstance(document, dict):
+        return []
+    more = {"intel": ("valid_until",), "agent-session": ("ended_at",)}.get(kind, ())
+    found = [
+        (f"/{key}", f"its {key} {_shown(document[key])} is no time that can be read for certain")
+        for key in (*_STAMPS[kind], *more)
+        if _is_written(document, key) and read_stamp(document[key], zone) is None
+    ]
+    found += [
+        (f"/{key}", f"its {key} {_shown(document[key])} is no length of time")
+        for key in _LASTING.get(kind, ())
+        if _is_written(document, key) and read_lasting(document[key]) is None
+    ]
+    return found
+
+
+def _is_written(document: dict[str, Any], key: str) -> bool:
+    return document.get(key) not in (None, "")
 
 
 def is_step_back(known: Freshness, written_later: Freshness) -> bool:

@@ -430,3 +430,18 @@ def test_a_group_alone_shows_its_help(ackd: Any, group: str) -> None:
     """In its own lines, with exit 0."""
     said = ackd.ok(group)
     assert said.startswith(f"Usage: ackd {group}") or "Commands:\n" in said
+
+
+def test_the_log_of_the_page_gives_what_came_from_it(ackd: Any, tree: Any) -> None:
+    """Each request and ruling with its verdict, line and thread; a page that asks nothing has none."""
+    assert ackd.data("log", "--file", "PROJECT_STATUS.md")["lines"] == []
+    text = "---\nupdated_by: wen\n---\n## Requests\n- [ ] @macro: 看油价\n## Rulings\n- ghost-v1: close\n"
+    tree.drop("PROJECT_STATUS.md", text)
+    ackd.once()
+    found = ackd.data("log", "--file", "PROJECT_STATUS.md")
+    assert found["verdict"] == "no-drop"
+    assert [(one["line"], one["verdict"]) for one in found["lines"]] == [(5, "opened"), (7, "held")]
+    assert found["lines"][0]["ack_id"].startswith("page-看油价-")
+    said = ackd.ok("log", "--file", "PROJECT_STATUS.md")
+    assert "PROJECT_STATUS.md:5" in said
+    assert "no-drop" not in said

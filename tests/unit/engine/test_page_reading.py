@@ -87,6 +87,28 @@ def test_the_roster_objects_with_the_number_of_the_line(by: str, rulings: list[s
     assert read_page(text, ROSTER).rulings == ()
 
 
+@pytest.mark.parametrize("written", ["by next week", "by 2026-02-30", "by 13:77 tomorrow", "截止下周五"])
+def test_a_deadline_that_cannot_be_read_is_a_finding(written: str) -> None:
+    """The request is asked all the same; the finding has its line and says what can be read."""
+    reading = read_page(page([REQUESTS[0], f"- [ ] @macro: look at it ({written})"], []), ROSTER, SHANGHAI)
+    assert len(reading.requests) == 2
+    (finding,) = reading.findings
+    assert finding.line == 6
+    assert finding.what.startswith("the deadline ")
+    assert "2026-03-09 18:00" in finding.expected
+
+
+@pytest.mark.parametrize("names", ["@wen", "@Wen, @wen"])
+def test_a_request_to_oneself_is_said_to_be_one(names: str) -> None:
+    """It is not asked, and no chain is spoken of; with somebody else beside it is asked."""
+    reading = read_page(page([f"- [ ] {names}: look at it"], []), ROSTER)
+    (finding,) = reading.findings
+    assert (finding.line, reading.requests) == (5, ())
+    assert "a request to oneself is refused" in finding.what
+    both = read_page(page([f"- [ ] {names}, @macro: look at it"], []), ROSTER)
+    assert (len(both.requests), both.findings) == (1, ())
+
+
 def test_without_people_an_unsigned_page_speaks_for_nobody() -> None:
     """It says so, once."""
     roster = make_roster([Agent(name="macro")])

@@ -140,3 +140,31 @@ def test_a_key_of_yaml_is_found() -> None:
     assert yaml_place(data, "/arbiters/1") == (5, 5)
     assert yaml_place(data, "/agents/other") == (1, 1)
     assert yaml_place(b"[", "/x") == (0, 0)
+
+
+def test_a_record_is_checked_with_its_lines(tree: Any) -> None:
+    """What a decision record lacks is found, as the daemon finds it; a whole one has no finding."""
+    path = tree.drop("decisions/bad.md", "# 削减敞口\n\n## 背景\n\n## 决定\n\n削减。\n")
+    found = validate([path]).findings
+    assert [(one.line, one.kind) for one in found] == [(1, "decision"), (3, "decision")]
+    assert "no section Considered Options" in found[0].message
+    assert check_bytes(b"# a\n\xff", "x", "decisions/x.md")[0].line == 2
+    tree.drop("decisions/bad.md", "# 削减\n## 背景\n油价。\n## 方案\n* 持有\n## 决定\n削减。\n")
+    assert validate([path]).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "document", "pointer"),
+    [
+        ("status/macro.json", {"agent": "marco", "state": "idle"}, "/agent"),
+        ("status/macro.json", {"agent": "macro", "updated_at": "yesterday"}, "/updated_at"),
+        ("intel/oil_latest.json", {"source": "wire", "as_of": "昨天"}, "/as_of"),
+        ("monitor-tasks/a.json", {"task_id": "a", "owner": "marco", "state": "running"}, "/owner"),
+        ("agent-sessions/a.json", {"agent": "macro", "session_id": "s", "started_at": "soon"}, "/started_at"),
+    ],
+)
+def test_unknown_names_and_unreadable_times_are_found(tree: Any, path: str, document: Any, pointer: str) -> None:
+    """In files that are valid by their schema, at the field's own place."""
+    (found,) = validate([tree.drop(path, json.dumps(document, indent=1))]).findings
+    assert found.pointer == pointer
+    assert found.line > 1

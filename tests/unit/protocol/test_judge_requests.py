@@ -323,8 +323,10 @@ def test_after_a_final_the_same_may_be_asked_again(talk: Conversation) -> None:
 
 
 def test_a_request_to_oneself_is_refused(talk: Conversation) -> None:
-    """Its author already stands in the chain; the first arbiter hears of it too."""
+    """It is said plainly, no chain is spoken of; the first arbiter hears of it too."""
     verdict = talk.say("zoe", "request", to=["zoe"], action="Think")
+    assert verdict.because.startswith("a request to oneself is refused, and this one goes from zoe to zoe")
+    assert "chain" not in verdict.because
     assert (verdict.word, verdict.row) == ("refused", "in-lineage")
     assert told(verdict) == {"zoe": "refusal", "boss": "notice"}
     assert "person" in verdict.because

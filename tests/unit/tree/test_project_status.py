@@ -224,6 +224,43 @@ def test_other_headings_ask_nothing(title: str) -> None:
     assert read_project_status(f"## {title}\n- [ ] @a: x\n").requests == ()
 
 
+@pytest.mark.parametrize(
+    ("title", "spelling"),
+    [
+        *((one, "## Requests, or ## 请求") for one in ("Request", "Requets", "Reqests", "Requestss", "rEqusets")),
+        *(
+            (one, "## Requests, or ## 请求")
+            for one in ("Erquests", "Request / 请求", "请求s", "请 求", "Ｒｅｑｕｅｓｔｓ")
+        ),
+        *((one, "## Rulings, or ## 裁决") for one in ("Rullings", "Ruling", "Rulngs:", "Rulinsg", "裁诀", "裁決s")),
+    ],
+)
+@pytest.mark.parametrize("line", ["- [ ] @a: x", "- oil-v1: close"])
+def test_a_mistyped_heading_is_a_finding(title: str, spelling: str, line: str) -> None:
+    """It says what would be read, with its line; what stands below it makes nothing, also inside another section."""
+    for above in ("", "# Page\n", "## Now\n"):
+        page = read_project_status(f"{above}### {title}\n{line}\n")
+        (finding,) = page.findings
+        assert (finding.line, finding.expected) == (above.count("\n") + 1, spelling)
+        assert (page.requests, page.rulings) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["Quests", "Guests", "Railings", "Rolling", "Requests of last week", "Bequests", "请求记录", "Request 7", "请", ""],
+)
+def test_another_heading_is_no_finding(title: str) -> None:
+    """Only what was surely meant is one."""
+    assert read_project_status(f"## {title}\n- [ ] @a: x\n").findings == ()
+
+
+def test_a_heading_inside_its_own_section_is_no_finding() -> None:
+    """`Request` below `Requests` stays inside; `Ruling` there does not."""
+    page = read_project_status("## Requests\n### Request\n- [ ] @a: x\n### Ruling\n- [ ] @a: y\n")
+    assert [one.text for one in page.requests] == ["x"]
+    assert [one.line for one in page.findings] == [4]
+
+
 def test_deeper_headings_stay_inside() -> None:
     """What stands under a deeper heading belongs to the section; the next heading of its level ends it."""
     page = read_project_status(
