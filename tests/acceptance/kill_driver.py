@@ -266,6 +266,7 @@ class Campaign:
     def _last_life(self, rest: list[tuple[str, bytes]]) -> None:
         """Let it live in peace until nothing is owed any more, then stop it."""
         child = self._start()
+        self._wait_for(child)
         for path, data in rest:
             self._drop(path, data)
         end = time.monotonic() + _QUIET_S + len(self._dropped) / 50
@@ -278,10 +279,14 @@ class Campaign:
         # What a kill left in scratch is swept when it is old enough to be nobody's work in progress.
         time.sleep(_SCRATCH_AGE_S)
         child = self._start()
-        while self._health_of() != child.pid and child.poll() is None:
-            time.sleep(0.005)  # the file may be the second daemon's: ours must have taken its signals first
+        self._wait_for(child)
         time.sleep(1)
         self._stop(child)
+
+    def _wait_for(self, child: subprocess.Popen[bytes]) -> None:
+        """Wait until a daemon has taken its signals; the health file may be the second daemon's in between."""
+        while self._health_of() != child.pid and child.poll() is None:
+            time.sleep(0.005)
 
     def _health_of(self) -> int:
         """Give the process that wrote the health file last, or 0."""

@@ -75,7 +75,7 @@ def test_a_drop_is_repaired_only_when_asked(tree: Tree, ackd: Any) -> None:
 def test_a_secret_is_purged_once_the_daemon_has_stopped(
     tree: Tree, ackd: Any, daemon_process: Callable[..., Daemon], eventually: Callable[..., None]
 ) -> None:
-    """Beside a daemon it exits 75 and names it; after that only the dropped file is left, and the daemon goes on."""
+    """Beside a daemon it exits 75 and names it; after that only the dropped file is left, and nobody owes its answer."""
     daemon = daemon_process()
     eventually(lambda: data(ackd("status", "--json"))["daemon"] is not None)
     secret = "password=hunter2-交易"
@@ -91,7 +91,9 @@ def test_a_secret_is_purged_once_the_daemon_has_stopped(
     assert [path.name for path in found] == ["request-zoe.json"]
     again = daemon_process()
     eventually(lambda: data(ackd("status", "--json"))["daemon"] is not None)
-    assert ackd("confirm", "oil-v1", "on it", "--from", "macro").stderr.startswith("confirmed ")
+    assert data(ackd("show", "oil-v1", "--json"))["ended_by"] == "cancel"
+    assert tree.inbox("macro") == []
+    assert "late" in ackd("confirm", "oil-v1", "on it", "--from", "macro").stderr
     assert [one["level"] for one in data(ackd("doctor", "--json")) if one["name"] == "ledger"] == ["ok"]
     assert again.stop() == 0
 

@@ -473,3 +473,15 @@ def test_a_message_id_is_plain_where_it_is_sent(live: Live, written: str) -> Non
     live.turn(300)
     first, second = (message_id for _, message_id in live.to("trading"))
     assert first == second == "sha256-" + hashlib.sha256(written.encode()).hexdigest()
+
+
+def test_a_person_is_told_over_a_channel(live: Live) -> None:
+    """The end of the ladder: a person with a channel is called, not only written to."""
+    live.tree.team(people={"wen": {"channel": "live"}}, agents={"zoe": {}, "macro": {}, "trading": {}})
+    live.turn()
+    live.ask()
+    for _ in range(5):
+        live.turn(301)
+    assert [kind for kind, _ in live.to("wen")] == ["escalation"]
+    assert live.tree.inbox("wen") == []
+    assert "needs a person" in live.tree.page("BOARD.md") or "wen" in live.tree.page("BOARD.md")

@@ -26,7 +26,8 @@ def purge(name: str, by: str | None, yes: bool) -> None:
     """Remove a message that should never have been dropped from memory, ledger, inboxes and rejected/; its hash stays.
 
     Names a message_id, the path of the dropped file, the id of a refusal, or a thread of one message. No daemon may
-    run meanwhile. Ids and names stay. The dropped file itself is yours to delete, and so is what git and other
+    run meanwhile. Ids and names stay; a thread whose request is removed has ended, since nobody can do what is not
+    there any more. The dropped file itself is yours to delete, and so is what git and other
     machines remember.
     """
     from ackd.engine.purging import purge as remove
