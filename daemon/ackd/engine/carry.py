@@ -17,9 +17,9 @@ import msgspec
 
 from ackd.engine.book import Book
 from ackd.engine.delivery import Rendered, render_delivery
+from ackd.engine.flights import Plan, files_only, sooner
 from ackd.engine.posts import as_fallback
 from ackd.engine.refusal_notice import render_refusal
-from ackd.engine.sending import Plan, files_only, sooner
 from ackd.engine.subject_notice import render_notice
 from ackd.errors import AckdError
 from ackd.fs import faults

@@ -15,12 +15,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import msgspec
-
-from ackd.channels.port import Channel, Outcome, Post, Sent
+from ackd.channels.port import Channel, Outcome, Sent
 from ackd.config.channels import ChannelSetting
 from ackd.engine.book import Book
 from ackd.engine.delivery import Rendered
+from ackd.engine.flights import EXPIRED, PRIORITIES, Flight, Landed, Offer, Part, Plan, files_only, sooner, turn_of
 from ackd.engine.posts import post_of, summary_post
 from ackd.engine.throttle import Throttle
 from ackd.fs import faults
@@ -35,11 +34,6 @@ from ackd.protocol.thread import Thread
 
 log = logging.getLogger("ackd")
 
-PRIORITIES = ("critical", "high", "normal", "low")
-
-EXPIRED = "the live channel had no room for it in time"
-"""Why a file is handed over that never had its turn."""
-
 _JOINED = frozenset({"escalation", "notice"})
 """Kinds of which several to one agent go as one."""
 _MOST_JOINED = 50
@@ -48,73 +42,6 @@ _CLOSE_S = 2.0
 _PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]{0,127}")
 _NOT_TRIED = frozenset({"error", "failed", "refused", "rejected", "busy", "not-sent"})
 """What an author writes of a try of its own that surely did not arrive; anything else may have (T29)."""
-
-
-class Offer(msgspec.Struct, frozen=True):
-    """A delivery that waits for its turn.
-
-    Attributes:
-        deliver: What is to be handed over.
-        channel: By which channel.
-        since: Since when it waits, milliseconds.
-        priority: critical, high, normal or low.
-        repeated: Whether its receiver may have it already.
-    """
-
-    deliver: Deliver
-    channel: str
-    since: int
-    priority: str
-    repeated: bool
-
-    @property
-    def agent(self) -> str:
-        """To whom."""
-        return self.deliver.agent
-
-
-class Plan(msgspec.Struct, frozen=True):
-    """How what is owed in a ledger is handed over.
-
-    Attributes:
-        files: What goes as a file, with why where a live send did not do.
-        due: When to look again, milliseconds, or None.
-        again: Whether to look again at once: something was recorded that changes what is owed.
-    """
-
-    files: tuple[tuple[Deliver, Fall | None], ...] = ()
-    due: int | None = None
-    again: bool = False
-
-
-class Part(msgspec.Struct, frozen=True):
-    """One delivery within a send: its ledger, the key of the entry that recorded the try, and that entry's body."""
-
-    thread: str
-    key: str
-    body: dict[str, Any]
-
-
-class Flight(msgspec.Struct, frozen=True):
-    """One send that is under way."""
-
-    channel: str
-    agent: str
-    post: Post
-    parts: tuple[Part, ...]
-
-    @property
-    def key(self) -> str:
-        """The key of its first try."""
-        return self.parts[0].key
-
-
-class Landed(msgspec.Struct, frozen=True):
-    """What became of a send; `late` where it had been ambiguous before."""
-
-    flight: Flight
-    sent: Sent
-    late: bool = False
 
 
 class Sender:
@@ -320,7 +247,7 @@ class Sender:
         """Give the offers of a channel: the pressing ones first, then the older."""
         offers = [one for several in self._offers.values() for one in several.values()]
         mine = [one for one in offers if one.channel == channel]
-        return sorted(mine, key=_turn)
+        return sorted(mine, key=turn_of)
 
     def _first_ready(self, throttle: Throttle, waiting: list[Offer], now: int) -> Offer | None:
         later: dict[str, int | None] = {}
@@ -497,11 +424,6 @@ class Sender:
         self._closed = True
 
 
-def _turn(offer: Offer) -> tuple[int, int, str]:
-    """Give the order in which offers have their turn: the pressing ones first, then the older."""
-    return PRIORITIES.index(offer.priority), offer.since, offer.deliver.ids[0]
-
-
 def _was_alive(thread: Thread, agent: str) -> bool:
     """Whether the agent gave a sign of life after a try of which nobody else knows whether it arrived."""
     sign = thread.signs.get(agent)
@@ -522,16 +444,6 @@ def _outcome(key: str, outcome: Outcome, detail: str) -> dict[str, Any]:
 
 def _sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def files_only(thread: str, owed: Sequence[Deliver], now: int) -> Plan:
-    """Hand everything over as files: the plan of a node without live channels."""
-    return Plan(tuple((deliver, None) for deliver in owed))
-
-
-def sooner(one: int | None, other: int | None) -> int | None:
-    """Give the earlier of two instants; None is never."""
-    return other if one is None else one if other is None else min(one, other)
 
 
 def _in_thread(run: Callable[[], None]) -> None:

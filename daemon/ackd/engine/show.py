@@ -9,11 +9,11 @@ from typing import Any
 
 from ackd.engine.decisions import decision_file
 from ackd.engine.files_shown import file_documents
+from ackd.engine.flights import EXPIRED
 from ackd.engine.lateness import is_late, late_debts
 from ackd.engine.page_memory import page_document
 from ackd.engine.posts import attempts_shown
 from ackd.engine.reading import View
-from ackd.engine.sending import EXPIRED
 from ackd.engine.texts import in_force
 from ackd.errors import AckdError
 from ackd.fs.beneath import FileRead
