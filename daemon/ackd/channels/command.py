@@ -16,15 +16,12 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import NoReturn
 
+from ackd.channels.options import Options
 from ackd.channels.port import Outcome, Post, Sent
 from ackd.channels.status import one_line, outcome_of_status, status_in
 from ackd.config.channels import ChannelSetting
-from ackd.errors import InvalidError
 from ackd.protocol.ids import shown
-from ackd.protocol.instant import parse_duration
 
 PLACEHOLDERS = ("agent", "message_id", "thread", "ack_id", "kind", "priority", "text", "delivery")
 """What an argument may hold in braces; `{{` and `}}` are braces themselves."""
@@ -52,17 +49,17 @@ def make_command(setting: ChannelSetting) -> CommandChannel:
     Raises:
         InvalidError: An option cannot be used; the message names file, channel and key.
     """
-    options = _Options(setting)
-    run = options.vector()
+    options = Options(setting, _OPTIONS)
+    run = _vector(options)
     carried = {name for part in run[1:] for name in _names(part)}
     stdin = options.choice("stdin", _STDIN, "nothing" if carried & {"text", "delivery"} else "delivery")
     return CommandChannel(
         setting.name,
         run,
         stdin=stdin,
-        folder=options.folder(),
-        environment=options.texts("environment"),
-        exits=options.exits(),
+        folder=_folder(options),
+        environment=_environment(options),
+        exits=_exits(options),
         reads_status=options.flag("status", True),
         linger_s=options.duration("linger", _LINGER_MS, _MOST_LINGER_MS) / 1000,
     )
@@ -265,86 +262,50 @@ def _problem_of(arguments: list[str]) -> str:
     return ""
 
 
-class _Options:
-    """Reads the options of a setting; each error names file, channel and key."""
+# What the options say.
 
-    def __init__(self, setting: ChannelSetting) -> None:
-        self._options, self._where = setting.options, f"{setting.origin} channels.{setting.name}".strip()
-        unknown = sorted(set(self._options) - _OPTIONS)
-        if unknown:
-            self._fail(unknown[0], "is no option of a command", f"known options: {', '.join(sorted(_OPTIONS))}")
 
-    def vector(self) -> tuple[str, ...]:
-        run = self._options.get("run")
-        if not isinstance(run, list) or not run or not all(isinstance(one, str) and one for one in run):
-            self._fail("run", "is no list of texts", "run: [program, --agent, '{agent}', --message, '{text}']")
-        if _names(run[0]):
-            self._fail("run", "has a placeholder as its program", "name the program itself")
-        for number, part in enumerate(run[1:], 2):
-            for name in _names(part):
-                if name not in PLACEHOLDERS:
-                    hint = f"known are {', '.join('{' + one + '}' for one in PLACEHOLDERS)}; write {{{{ for a brace"
-                    self._fail("run", f"has the unknown placeholder {shown('{' + name + '}')}", hint)
-            if any(found[0] in "{}" for found in _PIECE.finditer(part)):
-                # The argument itself may hold a token, and is not shown.
-                self._fail("run", f"has a single brace in its part {number}", "write {{ or }} for a brace")
-        program = os.path.expanduser(run[0])
-        if shutil.which(program) is None:
-            self._fail(
-                "run", f"names {shown(run[0])}, which is not there or cannot be run", "install it, or name its path"
-            )
-        return (program, *run[1:])
+def _vector(options: Options) -> tuple[str, ...]:
+    run = options.get("run")
+    if not isinstance(run, list) or not run or not all(isinstance(one, str) and one for one in run):
+        options.fail("run", "is no list of texts", "run: [program, --agent, '{agent}', --message, '{text}']")
+    if _names(run[0]):
+        options.fail("run", "has a placeholder as its program", "name the program itself")
+    for number, part in enumerate(run[1:], 2):
+        for name in _names(part):
+            if name not in PLACEHOLDERS:
+                hint = f"known are {', '.join('{' + one + '}' for one in PLACEHOLDERS)}; write {{{{ for a brace"
+                options.fail("run", f"has the unknown placeholder {shown('{' + name + '}')}", hint)
+        if any(found[0] in "{}" for found in _PIECE.finditer(part)):
+            # The argument itself may hold a token, and is not shown.
+            options.fail("run", f"has a single brace in its part {number}", "write {{ or }} for a brace")
+    program = os.path.expanduser(run[0])
+    if shutil.which(program) is None:
+        options.fail(
+            "run", f"names {shown(run[0])}, which is not there or cannot be run", "install it, or name its path"
+        )
+    return (program, *run[1:])
 
-    def choice(self, key: str, words: tuple[str, ...], default: str) -> str:
-        value = self._options.get(key, default)
-        if not isinstance(value, str) or value not in words:
-            self._fail(key, f"is {shown(str(value))}", f"use one of {', '.join(words)}")
-        return value
 
-    def folder(self) -> str | None:
-        value = self._options.get("folder")
-        if value is None:
-            return None
-        path = os.path.expanduser(str(value))
-        if not Path(path).is_dir():
-            self._fail("folder", f"is no folder: {shown(str(value))}", "make it, or name another")
-        return path
+def _folder(options: Options) -> str | None:
+    path = options.path("folder")
+    if path is not None and not path.is_dir():
+        options.fail("folder", f"is no folder: {path}", "make it, or name another")
+    return str(path) if path is not None else None
 
-    def texts(self, key: str) -> dict[str, str]:
-        value = self._options.get(key) or {}
-        if not isinstance(value, dict):
-            self._fail(key, "is no mapping", f"{key}: {{NAME: value}}")
-        found = {str(name): str(one) for name, one in value.items()}
-        if any("=" in name or not name or "\0" in name + one for name, one in found.items()):
-            self._fail(key, "has a name that no variable can have", f"{key}: {{NAME: value}}")
-        return found
 
-    def exits(self) -> dict[int, Outcome]:
-        value = self._options.get("exit") or {}
-        if not isinstance(value, dict):
-            self._fail("exit", "is no mapping", "exit: {3: refused}")
-        words = {one.value for one in Outcome}
-        for code, word in value.items():
-            if not re.fullmatch(r"[0-9]{1,3}", str(code), re.ASCII) or int(code) > 255 or word not in words:
-                self._fail(
-                    "exit", f"has {shown(f'{code}: {word}')}", f"an exit code, and one of {', '.join(sorted(words))}"
-                )
-        return {int(code): Outcome(word) for code, word in value.items()}
+def _environment(options: Options) -> dict[str, str]:
+    found = options.mapping("environment", "{NAME: value}")
+    if any("=" in name or not name or "\0" in name + one for name, one in found.items()):
+        options.fail("environment", "has a name that no variable can have", "environment: {NAME: value}")
+    return found
 
-    def flag(self, key: str, default: bool) -> bool:
-        value = self._options.get(key, default)
-        if not isinstance(value, bool):
-            self._fail(key, f"is {shown(str(value))}", "use true or false")
-        return value
 
-    def duration(self, key: str, default: int, most: int) -> int:
-        value = self._options.get(key)
-        if value is None:
-            return default
-        found = parse_duration(value)
-        if found is None or found > most:
-            self._fail(key, f"is {shown(str(value))}", f"a duration with its unit, at most {most // 60_000} min")
-        return found
-
-    def _fail(self, key: str, what: str, hint: str) -> NoReturn:
-        raise InvalidError(f"{self._where}: {key} {what}", hint=hint)
+def _exits(options: Options) -> dict[int, Outcome]:
+    words = {one.value for one in Outcome}
+    found = options.mapping("exit", "{3: refused}")
+    for code, word in found.items():
+        if not re.fullmatch(r"[0-9]{1,3}", code, re.ASCII) or int(code) > 255 or word not in words:
+            hint = f"an exit code, and one of {', '.join(sorted(words))}"
+            options.fail("exit", f"has {shown(f'{code}: {word}')}", hint)
+    return {int(code): Outcome(word) for code, word in found.items()}

@@ -5,17 +5,14 @@ It is an extra: `pip install 'ackd[notify]'`. Apprise says of a post only that i
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 import threading
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
+from ackd.channels.options import Options
 from ackd.channels.port import Outcome, Post, Sent
 from ackd.config.channels import ChannelSetting
-from ackd.errors import InvalidError
 from ackd.protocol.ids import shown
 
 _OPTIONS = frozenset({"urls", "urls_file", "title"})
@@ -36,20 +33,18 @@ def make_notify(setting: ChannelSetting) -> NotifyChannel:
     Raises:
         InvalidError: Apprise is not installed, or an option cannot be used; the message names file, channel and key.
     """
-    options = _Options(setting)
+    options = Options(setting, _OPTIONS)
     try:
         import apprise
     except ImportError:
         options.fail("kind", "notify needs Apprise, which is not installed", "pip install 'ackd[notify]'")
-    urls = options.urls()
     sender = apprise.Apprise()
-    for number, url in enumerate(urls, 1):
+    for number, url in enumerate(_urls(options), 1):
         if not sender.add(url):
             # The address itself holds tokens and is not shown.
-            options.fail(
-                "urls", f"has an address that Apprise does not know: number {number}", "see its list of services"
-            )
-    return NotifyChannel(setting.name, sender, title=options.title())
+            what = f"has an address that Apprise does not know: number {number}"
+            options.fail("urls", what, "the services and their addresses: https://github.com/caronc/apprise/wiki")
+    return NotifyChannel(setting.name, sender, title=_title(options))
 
 
 class NotifyChannel:
@@ -111,45 +106,33 @@ def _harmless(text: str) -> str:
     return _CALLS.sub(lambda found: found[0] + _JOINER, text)
 
 
-class _Options:
-    """Reads the options of a setting; each error names file, channel and key, and never an address."""
+# What the options say.
 
-    def __init__(self, setting: ChannelSetting) -> None:
-        self._options, self._where = setting.options, f"{setting.origin} channels.{setting.name}".strip()
-        unknown = sorted(set(self._options) - _OPTIONS)
-        if unknown:
-            self.fail(unknown[0], "is no option of notify", f"known options: {', '.join(sorted(_OPTIONS))}")
 
-    def urls(self) -> list[str]:
-        value, path = self._options.get("urls"), self._options.get("urls_file")
-        if (value is None) == (path is None):
-            self.fail("urls", "or urls_file is needed, and only one of them", "urls_file: ~/.config/ackd/people.urls")
-        if path is not None:
-            value = self._lines(Path(os.path.expanduser(str(path))))
-        if not isinstance(value, list) or not value or not all(isinstance(one, str) and one for one in value):
-            self.fail("urls", "is no list of addresses", "urls: ['mailto://…']")
-        return [str(one) for one in value]
+def _urls(options: Options) -> list[str]:
+    value, hint = options.get("urls"), "urls_file: ~/.config/ackd/people.urls"
+    if (value is None) == (options.get("urls_file") is None):
+        options.fail("urls", "or urls_file is needed, and only one of them", hint)
+    data = options.private_file("urls_file", "name a text file with an address a line")
+    if data is not None:
+        lines = [line.strip() for line in data.decode("utf-8", "replace").splitlines()]
+        value = [line for line in lines if line and not line.startswith("#")]
+    if not isinstance(value, list) or not value or not all(isinstance(one, str) and one for one in value):
+        options.fail("urls", "is no list of addresses", "urls: ['mailto://…']")
+    return [str(one) for one in value]
 
-    def _lines(self, path: Path) -> list[str]:
-        try:
-            if stat.S_IMODE(path.stat().st_mode) & 0o077:
-                self.fail("urls_file", f"can be read by others: {path}", f"chmod 600 {path}")
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            self.fail("urls_file", f"cannot be read: {path}: {error}", "name a text file with an address a line")
-        return [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
 
-    def title(self) -> str:
-        value = self._options.get("title", _TITLE)
-        if not isinstance(value, str):
-            self.fail("title", "is no text", f"title: '{_TITLE}'")
-        try:
-            value.format(kind="", thread="", agent="")
-        except (KeyError, IndexError, ValueError, AttributeError):
-            self.fail("title", f"has an unknown placeholder: {shown(value)}", "known are {kind}, {thread} and {agent}")
-        if re.search(r"\{[a-z]+[^a-z}]", value):
-            self.fail("title", f"has more than names in braces: {shown(value)}", "known are {kind}, {thread}, {agent}")
-        return value
-
-    def fail(self, key: str, what: str, hint: str) -> NoReturn:
-        raise InvalidError(f"{self._where}: {key} {what}", hint=hint)
+def _title(options: Options) -> str:
+    value = options.get("title")
+    if value is None:
+        return _TITLE
+    known = "known are {kind}, {thread} and {agent}"
+    if not isinstance(value, str):
+        options.fail("title", "is no text", f"title: '{_TITLE}'")
+    try:
+        value.format(kind="", thread="", agent="")
+    except (KeyError, IndexError, ValueError, AttributeError):
+        options.fail("title", f"has an unknown placeholder: {shown(value)}", known)
+    if re.search(r"\{[a-z]+[^a-z}]", value):
+        options.fail("title", f"has more than names in braces: {shown(value)}", known)
+    return value

@@ -13,24 +13,21 @@ import contextlib
 import hashlib
 import hmac
 import io
-import os
 import re
 import ssl
-import stat
 import threading
 import time
 from collections.abc import Callable, Mapping
 from http.client import HTTPException
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from ackd import __version__
 from ackd.channels.addresses import is_public
+from ackd.channels.options import Options
 from ackd.channels.port import Outcome, Post, Sent
 from ackd.channels.status import one_line, outcome_of_status, status_in
 from ackd.config.channels import ChannelSetting
-from ackd.errors import InvalidError
 from ackd.protocol.ids import shown
 
 if TYPE_CHECKING:
@@ -61,16 +58,15 @@ def make_webhook(setting: ChannelSetting) -> WebhookChannel:
     Raises:
         InvalidError: An option cannot be used; the message names file, channel and key.
     """
-    options = _Options(setting)
-    url = options.url()
+    options = Options(setting, _OPTIONS)
     return WebhookChannel(
         setting.name,
-        url,
-        secret=options.secret(),
-        headers=options.headers(),
-        allow_private=options.flag("private"),
-        sends_text=options.choice("body", ("delivery", "text")) == "text",
-        ca_file=options.ca_file(),
+        _url(options),
+        secret=_secret(options),
+        headers=_fixed_headers(options),
+        allow_private=options.flag("private", False),
+        sends_text=options.choice("body", ("delivery", "text"), "delivery") == "text",
+        ca_file=_ca_file(options),
     )
 
 
@@ -284,91 +280,61 @@ def _reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or type(error).__name__
 
 
-class _Options:
-    """Reads the options of a setting; each error names file, channel and key, and never a secret."""
+# What the options say.
 
-    def __init__(self, setting: ChannelSetting) -> None:
-        self._options, self._where = setting.options, f"{setting.origin} channels.{setting.name}".strip()
-        unknown = sorted(set(self._options) - _OPTIONS)
-        if unknown:
-            self._fail(unknown[0], "is no option of a webhook", f"known options: {', '.join(sorted(_OPTIONS))}")
 
-    def url(self) -> str:
-        value, hint = self._options.get("url"), "url: https://example.org/hook"
-        if not isinstance(value, str) or not re.fullmatch(r"[!-~]{1,2000}", value):
-            self._fail("url", "is no address in ASCII", hint)
+def _url(options: Options) -> str:
+    value, hint = options.get("url"), "url: https://example.org/hook"
+    if not isinstance(value, str) or not re.fullmatch(r"[!-~]{1,2000}", value):
+        options.fail("url", "is no address in ASCII", hint)
+    try:
+        parts = urlsplit(value)
+        port_ok = parts.port is None or parts.port > 0
+    except ValueError:
+        options.fail("url", "cannot be read", hint)
+    if parts.scheme not in ("http", "https") or not parts.hostname or not port_ok:
+        options.fail("url", "is no http or https address", hint)
+    if "@" in parts.netloc or "{" in parts.netloc:
+        options.fail("url", "has a user name or a placeholder in its host", "use `headers:` for credentials")
+    if parts.fragment:
+        options.fail("url", "has a fragment", "leave out what follows #")
+    if parts.scheme == "http" and not options.flag("private", False):
+        options.fail("url", "is http, which anybody on the way can read", "use https, or `private: true` at home")
+    return value
+
+
+def _secret(options: Options) -> bytes:
+    hint = "make one: (umask 077; head -c 32 /dev/urandom | base64 > {path})"
+    data = (options.private_file("secret_file", hint) or b"").strip()
+    if options.get("secret_file") is None:
+        return b""
+    if data.startswith(b"whsec_"):
+        # The form in which services of that specification hand secrets out: Base64 behind a prefix.
         try:
-            parts = urlsplit(value)
-            port_ok = parts.port is None or parts.port > 0
+            data = base64.b64decode(data.removeprefix(b"whsec_"), validate=True)
         except ValueError:
-            self._fail("url", "cannot be read", hint)
-        if parts.scheme not in ("http", "https") or not parts.hostname or not port_ok:
-            self._fail("url", "is no http or https address", hint)
-        if "@" in parts.netloc or "{" in parts.netloc:
-            self._fail("url", "has a user name or a placeholder in its host", "use `headers:` for credentials")
-        if parts.fragment:
-            self._fail("url", "has a fragment", "leave out what follows #")
-        if parts.scheme == "http" and not self.flag("private"):
-            self._fail("url", "is http, which anybody on the way can read", "use https, or `private: true` at home")
-        return value
+            options.fail("secret_file", "begins with whsec_ and goes on as no Base64", "copy the secret whole")
+    if not _LEAST_SECRET <= len(data) <= _MOST_SECRET:
+        options.fail("secret_file", f"holds {len(data)} bytes", f"at least {_LEAST_SECRET}")
+    return data
 
-    def secret(self) -> bytes:
-        value = self._options.get("secret_file")
-        if value is None:
-            return b""
-        path = Path(os.path.expanduser(str(value)))
-        try:
-            found = path.stat()
-            data = path.read_bytes().strip()
-        except OSError as error:
-            self._fail(
-                "secret_file", f"cannot be read: {path}: {error.strerror}", f"head -c 32 /dev/urandom | base64 > {path}"
-            )
-        if stat.S_IMODE(found.st_mode) & 0o077:
-            self._fail("secret_file", f"can be read by others: {path}", f"chmod 600 {path}")
-        if not _LEAST_SECRET <= len(data) <= _MOST_SECRET:
-            self._fail("secret_file", f"holds {len(data)} bytes", f"at least {_LEAST_SECRET}")
-        if data.startswith(b"whsec_"):
-            # The form in which services of that specification hand secrets out: Base64 behind a prefix.
-            return base64.b64decode(data.removeprefix(b"whsec_"))
-        return data
 
-    def headers(self) -> dict[str, str]:
-        value = self._options.get("headers") or {}
-        if not isinstance(value, dict):
-            self._fail("headers", "is no mapping", "headers: {Authorization: 'Bearer …'}")
-        found = {str(name): str(one) for name, one in value.items()}
-        for name, one in found.items():
-            if not _HEADER_NAME.fullmatch(name) or not re.fullmatch(r"[\t -~]{0,4000}", one):
-                self._fail(
-                    "headers", f"has {shown(name)}, which no header can be", "names and values in ASCII, one line"
-                )
-            if name.lower() in _OUR_HEADERS or name.lower().startswith("webhook-"):
-                self._fail("headers", f"has {name}, which ackd writes itself", "leave it out")
-        return found
+def _fixed_headers(options: Options) -> dict[str, str]:
+    found = options.mapping("headers", "{Authorization: 'Bearer …'}")
+    for name, one in found.items():
+        if not _HEADER_NAME.fullmatch(name) or not re.fullmatch(r"[\t -~]{0,4000}", one):
+            options.fail("headers", f"has {shown(name)}, which no header can be", "names and values in ASCII, one line")
+        if name.lower() in _OUR_HEADERS or name.lower().startswith("webhook-"):
+            options.fail("headers", f"has {name}, which ackd writes itself", "leave it out")
+    return found
 
-    def flag(self, key: str) -> bool:
-        value = self._options.get(key, False)
-        if not isinstance(value, bool):
-            self._fail(key, f"is {shown(str(value))}", "use true or false")
-        return value
 
-    def choice(self, key: str, words: tuple[str, ...]) -> str:
-        value = self._options.get(key, words[0])
-        if not isinstance(value, str) or value not in words:
-            self._fail(key, f"is {shown(str(value))}", f"use one of {', '.join(words)}")
-        return value
-
-    def ca_file(self) -> str | None:
-        value = self._options.get("ca_file")
-        if value is None:
-            return None
-        path = os.path.expanduser(str(value))
-        try:
-            ssl.create_default_context(cafile=path)
-        except (OSError, ssl.SSLError):
-            self._fail("ca_file", f"is no certificate file: {path}", "name a PEM file")
-        return path
-
-    def _fail(self, key: str, what: str, hint: str) -> NoReturn:
-        raise InvalidError(f"{self._where}: {key} {what}", hint=hint)
+def _ca_file(options: Options) -> str | None:
+    path = options.path("ca_file")
+    if path is None:
+        return None
+    try:
+        ssl.create_default_context(cafile=path)
+    except (OSError, ssl.SSLError):
+        options.fail("ca_file", f"is no certificate file: {path}", "name a PEM file")
+    return str(path)

@@ -58,7 +58,8 @@ class ChannelSetting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _DEFAULT = ChannelSetting(name="", kind="")
-_COMMON = ("kind", "timeout", "rate", "recipient_rate", "parallel")
+COMMON = ("kind", "timeout", "rate", "recipient_rate", "parallel")
+"""Keys that every channel has."""
 
 
 def load_channels() -> tuple[ChannelSetting, ...]:
@@ -169,7 +170,7 @@ def _channel(path: Path, written: str, details: object) -> ChannelSetting:
         rate=_limit(where, "rate", details.get("rate")),
         recipient_rate=_limit(where, "recipient_rate", details.get("recipient_rate")),
         parallel=_parallel(where, details.get("parallel")),
-        options={key: value for key, value in details.items() if key not in _COMMON},
+        options={key: value for key, value in details.items() if key not in COMMON},
         origin=str(path),
     )
 
