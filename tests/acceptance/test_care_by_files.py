@@ -75,7 +75,7 @@ def test_a_drop_is_repaired_only_when_asked(tree: Tree, ackd: Any) -> None:
 def test_a_secret_is_purged_once_the_daemon_has_stopped(
     tree: Tree, ackd: Any, daemon_process: Callable[..., Daemon], eventually: Callable[..., None]
 ) -> None:
-    """Beside a daemon it exits 75 and names it; after that only the dropped file is left, and nobody owes its answer."""
+    """Beside a daemon it exits 75 and names it; after that only the dropped file is left, and nobody owes a thing."""
     daemon = daemon_process()
     eventually(lambda: data(ackd("status", "--json"))["daemon"] is not None)
     secret = "password=hunter2-交易"

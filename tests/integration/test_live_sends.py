@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from ackd.channels.port import Outcome, Post, Sent
 from ackd.config.channels import ChannelSetting, Limit
 from ackd.engine.loop import Engine
 from ackd.engine.show import thread_document
+from ackd.protocol.fold import Folding, fold
 from ackd.watch.port import EVERYTHING, NOTHING, Changes
 
 DELIVERED = Sent(Outcome.DELIVERED)
@@ -485,3 +488,27 @@ def test_a_person_is_told_over_a_channel(live: Live) -> None:
     assert [kind for kind, _ in live.to("wen")] == ["escalation"]
     assert live.tree.inbox("wen") == []
     assert "needs a person" in live.tree.page("BOARD.md") or "wen" in live.tree.page("BOARD.md")
+
+
+def test_its_entries_in_any_order_are_the_same_thread(live: Live) -> None:
+    """Tries and outcomes too: shuffled, and with copies, byte for byte."""
+    live.script.answers = [MISSED, TIMED_OUT, TIMED_OUT]
+    live.ask()
+    live.turn(2)
+    live.script.lates[1](DELIVERED)
+    live.tree.drop("status/trading.json", {"agent": "trading", "state": "working"})
+    live.turn(300)
+    live.say("confirmed", conclusion="at work")
+    live.turn(1)
+    entries = [entry for entry, _ in live.bench.engine.memory.all_entries() if entry.thread == "week-v1"]
+    assert sum(entry.kind in ("attempted", "outcome") for entry in entries) >= 6
+    expected = msgspec.json.encode(fold("week-v1", entries))
+    dice = random.Random(7)
+    for _ in range(200):
+        several = entries + dice.choices(entries, k=5)
+        dice.shuffle(several)
+        assert msgspec.json.encode(fold("week-v1", several)) == expected
+        growing = Folding("week-v1")
+        for entry in several:
+            growing.add(entry)
+        assert msgspec.json.encode(growing.thread) == expected
