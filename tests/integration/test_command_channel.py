@@ -128,6 +128,15 @@ def test_a_program_that_hangs_on_is_ended_with_all_it_started(make: Make, tmp_pa
     assert heard == []
 
 
+def test_a_recipient_has_one_run_at_a_time(make: Make) -> None:
+    """While a late program goes on, only the one more try may start another; other recipients are not kept waiting."""
+    channel = make("import sys, time; time.sleep(30 if sys.argv[1] == 'first' else 0)", "{message_id}")
+    assert channel.send(post(message_id="first"), 0.3, unheard).outcome == Outcome.AMBIGUOUS
+    assert channel.send(post(message_id="second"), 20, unheard).outcome == Outcome.BUSY
+    assert channel.send(post(message_id="second", agent="macro"), 20, unheard).outcome == Outcome.DELIVERED
+    assert channel.send(post(message_id="again", repeated=True), 20, unheard).outcome == Outcome.DELIVERED
+
+
 def test_close_ends_what_runs(make: Make) -> None:
     """A clean stop leaves nothing behind, and sends nothing more."""
     channel = make("import time; time.sleep(300)")

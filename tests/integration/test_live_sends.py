@@ -512,3 +512,41 @@ def test_its_entries_in_any_order_are_the_same_thread(live: Live) -> None:
         for entry in several:
             growing.add(entry)
         assert msgspec.json.encode(growing.thread) == expected
+
+
+def test_a_live_reminder_takes_no_file_away(live: Live) -> None:
+    """The request's file stays until it is paid: the reminder left none in its place."""
+    live.script.answers = [Sent(Outcome.REFUSED)]
+    live.tree.team(agents={"zoe": {}, "macro": {}, "trading": {}})
+    live.turn()
+    live.ask()
+    live.tree.team(agents={"zoe": {}, "macro": {}, "trading": {"channel": "live"}})
+    live.script.answers = []
+    live.turn(300)
+    assert [kind for kind, _ in live.to("trading")] == ["reminder"]
+    assert [one["kind"] for one in live.tree.inbox("trading")] == ["request"]
+    live.say("confirmed", conclusion="at work")
+    live.turn(1)
+    assert [one["asks"] for one in live.tree.inbox("trading")] == [["confirm", "final"]]
+
+
+def test_what_was_refused_is_not_sent_again_as_a_reminder(live: Live) -> None:
+    """A refusal is final for the request and for what carries it again (R44)."""
+    live.script.usual = Sent(Outcome.REFUSED, "no such session")
+    live.ask()
+    live.turn(301)
+    assert [kind for kind, _ in live.to("trading")] == ["request"]
+    assert [one["kind"] for one in live.tree.inbox("trading")] == ["reminder"]
+
+
+def test_a_channel_that_is_down_is_shown(live: Live) -> None:
+    """With what it said last; and no longer once a send gets through."""
+    live.script.usual = MISSED
+    live.ask()
+    for _ in range(50):
+        live.turn(0.1)
+    assert live.bench.engine.trouble["channels"] == "the channel live is down: connection refused"
+    live.script.usual = DELIVERED
+    live.ask("next-v1")
+    live.turn(20)
+    assert "channels" not in live.bench.engine.trouble

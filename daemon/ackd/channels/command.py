@@ -86,6 +86,7 @@ class CommandChannel:
         self._exits = {**_EXITS, **(exits or {})}
         self._reads_status, self._linger_s = reads_status, linger_s
         self._children: set[_Child] = set()
+        self._late: dict[_Child, str] = {}
         self._lock = threading.Lock()
         self._closed = False
 
@@ -95,6 +96,9 @@ class CommandChannel:
         problem = _problem_of(arguments)
         if problem:
             return Sent(Outcome.NOT_SENT, problem)
+        if not post.repeated and self._is_at_work(post.agent):
+            # Two runs for one agent at once would work in the same place; only the one more try may.
+            return Sent(Outcome.BUSY, f"what was started for {post.agent} before still runs")
         data = {"text": post.text.encode(), "delivery": post.delivery}.get(self._stdin, b"")
         try:
             child = self._start(arguments, data)
@@ -104,6 +108,8 @@ class CommandChannel:
             return Sent(Outcome.NOT_SENT, "the daemon stops")
         if child.wait(timeout_s):
             return self._ended(child)
+        with self._lock:
+            self._late[child] = post.agent
         threading.Thread(target=self._linger, args=(child, late), name="ackd-linger", daemon=True).start()
         return Sent(Outcome.AMBIGUOUS, f"no answer within {timeout_s:g} s; it may be at work")
 
@@ -163,9 +169,14 @@ class CommandChannel:
             return Sent(usual)
         return Sent(usual, one_line(f"exit {code}. {said}" if said else f"exit {code}"))
 
+    def _is_at_work(self, agent: str) -> bool:
+        with self._lock:
+            return agent in self._late.values()
+
     def _forget(self, child: _Child) -> None:
         with self._lock:
             self._children.discard(child)
+            self._late.pop(child, None)
 
 
 class _Child:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
 
 from ackd.cli.options import common, examples, open_view
-from ackd.cli.output import emit, line, out, padded, wanted
+from ackd.cli.output import columns, emit, line, out, padded, wanted, width, wrap
 
+_KEY, _VALUE = 24, 28
 _UNITS = ((3_600_000, "h"), (60_000, "m"), (1000, "s"))
 
 
@@ -40,7 +42,15 @@ def show() -> None:
         emit(found)
         return
     for one in found:
-        out(f"{padded(one.key, 24)}  {padded(_written(one.key, one.value), 28)}  {line(one.origin, 300)}")
+        value, origin = _written(one.key, one.value), line(one.origin, 300)
+        start = f"{padded(one.key, _KEY)}  {padded(value, _VALUE)}"
+        # Only a person's terminal is narrow: elsewhere a value is a line.
+        if not sys.stdout.isatty() or width(f"{start}  {origin}") <= columns():
+            out(f"{start}  {origin}")
+            continue
+        # What is too wide goes below, its origin last.
+        for number, piece in enumerate([*wrap(value, columns() - _KEY - 2), origin]):
+            out(f"{padded(one.key if not number else '', _KEY)}  {piece}")
 
 
 def _written(key: str, value: Any) -> str:

@@ -136,7 +136,13 @@ def _hold_private(path: Path, found: os.stat_result) -> None:
     if found.st_mode & 0o022:
         raise InvalidError(
             f"others may write {path}, and it has channels: whoever writes it can run commands as you",
-            hint=f"look through it, then: chmod go-w {_quoted(path)}",
+            hint=f"look through it, then: chmod 600 {_quoted(path)}",
+        )
+    folder = path.parent.stat()
+    if folder.st_mode & 0o022 and not folder.st_mode & stat.S_ISVTX:
+        raise InvalidError(
+            f"others may put another file in the place of {path}, and it has channels",
+            hint=f"look through it, then: chmod go-w {_quoted(path.parent)}",
         )
 
 

@@ -22,6 +22,7 @@ _KEYS = (
     *("agents", "people", "arbiters", "groups", "default_home", "timezone", "timeouts", "trust_edits", "protocol"),
     *("permissions", "depth_limit", "$schema"),
 )
+_MEMBER_KEYS = ("type", "home", "channel", "accounts", "timeouts")
 
 
 class Team(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,6 +147,13 @@ def _unknown_keys(document: dict[str, Any]) -> list[str]:
             near = _nearest(key, _KEYS)
             guess = f"; did you mean {near}?" if near else ""
             findings.append(f"{FILE_NAME}: the key {shown(key)} is unknown{guess}")
+    for part in ("agents", "people"):
+        members = document.get(part)
+        for name, details in members.items() if isinstance(members, dict) else ():
+            for key in details if isinstance(details, dict) else ():
+                near = _nearest(key, _MEMBER_KEYS) if key not in _MEMBER_KEYS else ""
+                if near:  # any other key is the team's own note
+                    findings.append(f"{FILE_NAME} {part}.{name}: the key {shown(key)} is unknown; did you mean {near}?")
     return findings
 
 

@@ -94,7 +94,8 @@ class Admission:
             now: The node's wall clock, milliseconds.
             again: Judge them again although their content is known (a sender who came onto the roster).
         """
-        group = list(candidates)
+        # A file may be hinted at twice, as itself and as part of a new folder.
+        group = list({candidate.path: candidate for candidate in candidates}.values())
         self._ready.clear()
         for what in ("path", "attached"):
             self._book.prefetch(what, (candidate.path for candidate in group))

@@ -34,6 +34,7 @@ _INSTEAD = {
     "confirms-late": "ask for new work with a new ack_id: ackd request AGENT --action …",
     "new-round": "ask without --ack-id, which makes a new one",
     "courtesy": "say nothing: courtesy wakes nobody",
+    "second-retry": "ackd show ACK_ID says where each of them stands",
 }
 """What to do instead, by the row of the table that would hold."""
 _FIELDS = {

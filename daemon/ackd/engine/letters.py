@@ -126,7 +126,9 @@ def _duty(case: Case, opening: str) -> tuple[str, int | None]:
 def _reminder(case: Case) -> Letter:
     times = case.policy.times(case.deliver.agent)
     missing = " and ".join(_MISSING[step] for step in case.deliver.asks if step in _MISSING)
-    due = case.at + (times.after_reminder if "confirm" in case.deliver.asks else times.escalation)
+    # As a file after a live try that may have arrived it is due when that one was.
+    since = min(case.at, _instant(case.thread, case.deliver.ids[0]) or case.at)
+    due = since + (times.after_reminder if "confirm" in case.deliver.asks else times.escalation)
     above = _above(case)
     then = f"without an answer by {when(due)} {above} is told" if above else f"answer by {when(due)}"
     are = "are" if len(case.deliver.asks) > 1 else "is"
@@ -198,7 +200,11 @@ def _escalation(case: Case) -> Letter:
 
 def _named(thread: Thread, arrear: Arrear) -> str:
     """Say who is late, and whether anybody knows that it was reached at all."""
-    unknown = " (delivery unknown: the live sends timed out)" if thread.unknown_tries(arrear.agent) else ""
+    unknown = (
+        " (delivery unknown: whether the live sends arrived, nobody knows)"
+        if thread.unknown_tries(arrear.agent)
+        else ""
+    )
     return f"{arrear.agent} {_NEEDS.get(arrear.owes, 'is late')}{unknown}"
 
 

@@ -189,6 +189,7 @@ class Engine:
             self.carrier.own[inbox.path] = (inbox.ino, inbox.size, inbox.mtime_ns)
         self._must_recover = True
         self.publisher.catch_up(now)
+        self.sender.say_what_is_there()
         self.hints.start()
 
     def finish(self) -> None:
@@ -352,6 +353,7 @@ class Engine:
         if self.sender.prepare(self.clock()):
             self._carry_out()
             self.sender.launch()
+        self._note("channels", self.sender.trouble())
 
     def _forget(self) -> None:
         self.book.forget()
@@ -426,6 +428,7 @@ class Engine:
             return
         self._all_well("team")
         log.info("team-loaded", extra={"agents": len(self.team.policy.roster.members)})
+        self.sender.say_what_is_there()
         for row in self.memory.threads(open_only=True):
             self.book.touched[row.id] = None
             path = self._stranger_path(row.id)

@@ -95,6 +95,17 @@ class Sender:
         """Whether this node has any live channel."""
         return bool(self._channels)
 
+    def say_what_is_there(self) -> None:
+        """Log by which channels this node reaches whom, and whom team.yaml gives one that it does not have."""
+        members = self._policy().roster.members.values()
+        for name in self._throttles:
+            reached = [one.name for one in members if name_key(one.channel) == name]
+            log.info("channel", extra={"channel": name, "agents": ", ".join(reached) or "nobody"})
+        for one in members:
+            if one.channel and name_key(one.channel) not in self._channels:
+                reason = f"no channel {one.channel} on this machine: {one.name} gets files"
+                log.info("no-channel", extra={"agent": one.name, "reason": reason})
+
     def in_flight(self) -> list[str]:
         """Give the ledgers in which a send is under way."""
         return [part.thread for flight in self._flying.values() for part in flight.parts]
@@ -157,6 +168,12 @@ class Sender:
             folded.unknown_tries(agent) if folded is not None else (),
             kind=deliver.kind,
             was_alive=folded is not None and _was_alive(folded, agent),
+            was_refused=any(
+                one.outcome == Outcome.REFUSED.value
+                for other in sends.values()
+                if other.agent == agent
+                for one in other.attempts
+            ),
             is_flying=flying,
             now=now,
             jitter=int(send.last.key[:4], 16) % (JITTER_MS + 1) if send is not None else 0,
@@ -351,7 +368,7 @@ class Sender:
             if not landed.late:
                 self._flying.pop(landed.flight.key, None)
                 throttle = self._throttles[landed.flight.channel]
-                throttle.ends(landed.flight.key, outcome.value, now)
+                throttle.ends(landed.flight.key, outcome.value, now, landed.sent.detail)
             for part in landed.flight.parts:
                 self.resolve(part.thread, part.key, part.body, outcome, landed.sent.detail, now)
             faults.reach("outcome")
@@ -403,6 +420,13 @@ class Sender:
         for landed in self._landed:
             if not landed.late:
                 self._flying.setdefault(landed.flight.key, landed.flight)
+
+    def trouble(self) -> str:
+        """Say which channels are down, for people; an empty string where none is."""
+        down = [one for one in self._throttles.values() if one.is_down]
+        return "; ".join(
+            f"the channel {one.setting.name} is down: {one.said or 'no send gets through'}" for one in down
+        )
 
     def next_due(self) -> int | None:
         """Give when a limit has room again, or None."""

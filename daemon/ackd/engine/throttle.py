@@ -28,6 +28,7 @@ class Throttle:
         self._slow_until: dict[str, int] = {}
         self._misses = 0
         self._probe_at = 0
+        self.said = ""
         self.flying: dict[str, str] = {}
 
     @property
@@ -60,9 +61,10 @@ class Throttle:
             while len(times) > 10_000:
                 times.popleft()
 
-    def ends(self, key: str, outcome: str, now: int) -> None:
-        """Count how a send ended."""
+    def ends(self, key: str, outcome: str, now: int, detail: str = "") -> None:
+        """Count how a send ended, and keep what the channel said of it."""
         agent = self.flying.pop(key, "")
+        self.said = detail
         if outcome == "not-sent":
             self._misses += 1
             if self.is_down:

@@ -365,7 +365,8 @@ class _Owing:
     def gone(self) -> Iterable[str]:
         """Give what was carried out and is no longer owed; notices stay until they are taken."""
         thread = self.thread
-        reminded = {done.agent for done in thread.done.values() if done.kind == "reminder"}
+        # A reminder that went live left no file that could take the place of the request's.
+        reminded = {done.agent for done in thread.done.values() if done.kind == "reminder" and done.path}
         latest = {done.agent: done for done in thread.done.values() if done.kind == "reminder"}
         ruled = {done.agent: done for done in thread.done.values() if done.kind == "ruling"}
         for name, done in thread.done.items():

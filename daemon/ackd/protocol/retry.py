@@ -49,6 +49,7 @@ def next_step(
     *,
     kind: str,
     was_alive: bool,
+    was_refused: bool,
     is_flying: bool,
     now: int,
     jitter: int = 0,
@@ -60,6 +61,7 @@ def next_step(
         unknown: Tries to this agent in this thread of which nobody knows whether they arrived, see `unknown_tries`.
         kind: Kind of the delivery.
         was_alive: Whether a try to this agent timed out and a sign of life followed: it is at work.
+        was_refused: Whether the channel refused to hand this agent anything in this thread before.
         is_flying: Whether a try to this agent in this thread is under way.
         now: The node's wall clock, milliseconds.
         jitter: 0 to `JITTER_MS`, drawn by the caller.
@@ -68,11 +70,13 @@ def next_step(
         return Wait()
     outcomes = [one.outcome for one in send.attempts] if send is not None else []
     if send is not None and any(one.is_unknown for one in send.attempts):
-        return Fall("the live send timed out, so it is not known whether it arrived: you may have this already")
+        return Fall("it is not known whether the live send arrived: you may have this already")
     if "refused" in outcomes:
         return Fall("the live channel refused it" + _said(send, "refused"))
     if len(unknown) >= MOST_UNKNOWN:
         return Fall("two live sends may have arrived, and a third is never made: you may have this already")
+    if kind == "reminder" and was_refused:
+        return Fall("the live channel refused the request")
     if kind == "reminder" and was_alive:
         return Fall("you gave a sign of life after a live send that timed out, so no other is made")
     busy, missed = outcomes.count("busy"), outcomes.count("not-sent")

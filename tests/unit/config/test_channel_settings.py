@@ -226,7 +226,7 @@ class TestWhoWroteIt:
         write(file, self.TEXT, mode)
         with pytest.raises(InvalidError, match="others may write") as caught:
             load_channels()
-        assert caught.value.hint.endswith(f"chmod go-w {file}")
+        assert caught.value.hint.endswith(f"chmod 600 {file}")
         file.chmod(mode & ~0o022)
         assert len(load_channels()) == 1
 
@@ -262,7 +262,7 @@ class TestWhoWroteIt:
         write(path, self.TEXT, 0o666)
         with pytest.raises(InvalidError) as caught:
             load_channels()
-        assert caught.value.hint.endswith(f"chmod go-w '{path}'")
+        assert caught.value.hint.endswith(f"chmod 600 '{path}'")
 
     def test_a_link_to_a_file_of_ones_own_is_taken(self, file: Path, tmp_path: Path) -> None:
         """Many keep their configuration elsewhere; what the link leads to is what is looked at."""
@@ -313,3 +313,19 @@ def test_the_schema_for_editors_says_the_same(file: Path, keys: str) -> None:
     except InvalidError:
         is_taken = False
     assert accepts("node", read_yaml(text.encode(), name="config.yaml")) is is_taken
+
+
+def test_a_folder_in_which_others_may_write_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever may replace the file may run commands too."""
+    folder = tmp_path / "ackd"
+    folder.mkdir()
+    path = folder / "config.yaml"
+    path.write_text("channels: {desk: {kind: command, run: [sh]}}\n")
+    path.chmod(0o600)
+    monkeypatch.setenv("ACKD_CONFIG", str(path))
+    folder.chmod(0o777)
+    with pytest.raises(InvalidError, match="put another file in the place of") as caught:
+        load_channels()
+    assert caught.value.hint.endswith(f"chmod go-w {folder}")
+    folder.chmod(0o1777)
+    assert len(load_channels()) == 1

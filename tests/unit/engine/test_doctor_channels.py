@@ -123,7 +123,7 @@ class TestWhatIsBroken:
         write(file, "channels: {desk: {kind: webhook}}", 0o666)
         (check,) = found(tree)
         assert check.level == "problem"
-        assert f"chmod go-w {file}" in check.todo
+        assert f"chmod 600 {file}" in check.todo
 
     def test_a_value_that_cannot_be_used(self, tree: Tree, file: Path) -> None:
         """The message of the loader is the doctor's."""
@@ -178,6 +178,6 @@ class TestWhatOthersMayDo:
         program = write(tmp_path / "send", "#!/bin/sh\n", 0o777)
         write(file, f"channels: {{desk: {{kind: command, run: [{program}]}}}}")
         (check,) = faults(tree)
-        assert (check.level, check.todo) == ("warning", f"chmod go-w {program}")
+        assert (check.level, check.todo) == ("warning", f"chmod 600 {program}")
         program.chmod(0o755)
         assert faults(tree) == []

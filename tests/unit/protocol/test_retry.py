@@ -28,7 +28,7 @@ def send(*outcomes: str, ended_at: int = 1_000) -> Send | None:
 def step(one: Send | None, *, unknown: int = 0, now: int = 100_000, **more: object) -> Step:
     """Decide, with the usual circumstances."""
     tries = tuple(attempt(number, "ambiguous") for number in range(unknown))
-    facts = {"kind": "request", "was_alive": False, "is_flying": False, "now": now, **more}
+    facts = {"kind": "request", "was_alive": False, "was_refused": False, "is_flying": False, "now": now, **more}
     return next_step(one, tries, **facts)  # type: ignore[arg-type]
 
 
@@ -72,6 +72,8 @@ def test_circumstances() -> None:
     assert isinstance(step(None, unknown=2), Fall)
     assert isinstance(step(None, kind="reminder", was_alive=True), Fall)
     assert step(None, kind="final", was_alive=True) == Try()
+    assert isinstance(step(None, kind="reminder", was_refused=True), Fall)
+    assert step(None, kind="final", was_refused=True) == Try()
 
 
 @given(st.lists(st.sampled_from(OUTCOMES), max_size=40), st.lists(st.booleans(), min_size=40, max_size=40))
@@ -83,7 +85,7 @@ def test_never_a_third_that_may_have_arrived(outcomes: list[str], new_message: l
         number += new_message[position]
         name = f"notice:x:a:{number}"
         unknown = unknown_tries(sends, "a", None)
-        facts = {"kind": "notice", "was_alive": False, "is_flying": False, "now": 10_000_000}
+        facts = {"kind": "notice", "was_alive": False, "was_refused": False, "is_flying": False, "now": 10_000_000}
         if not isinstance(next_step(sends.get(name), unknown, **facts), Try):  # type: ignore[arg-type]
             continue
         tried += 1
