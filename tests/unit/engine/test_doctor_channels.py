@@ -178,6 +178,6 @@ class TestWhatOthersMayDo:
         program = write(tmp_path / "send", "#!/bin/sh\n", 0o777)
         write(file, f"channels: {{desk: {{kind: command, run: [{program}]}}}}")
         (check,) = faults(tree)
-        assert (check.level, check.todo) == ("warning", f"chmod 600 {program}")
+        assert (check.level, check.todo) == ("warning", f"chmod go-w {program}")
         program.chmod(0o755)
         assert faults(tree) == []
