@@ -954,3 +954,12 @@ class TestLostMemory:
         assert tree.records() == records
         assert (tree.page("BOARD.md"), tree.page("roundtable/week-v1/THREAD.md")) == pages
         bench.open()
+
+
+def test_another_node_in_the_ledger_is_warned_of(tree: Tree, bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    """Two daemons on one tree do not share the work: who starts a second one elsewhere is told."""
+    (tree.path / "ledger" / "桌面-1-0a1b2c3d").mkdir(parents=True)
+    bench.close()
+    bench.open()
+    (record,) = [one for one in caplog.records if one.getMessage() == "other-nodes"]
+    assert record.__dict__["nodes"] == "桌面-1"

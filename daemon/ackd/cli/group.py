@@ -47,6 +47,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Set up and check": {
         "agents": ("agents", "List the roster, or add somebody to it."),
+        "sync": ("sync", "Carry the tree between machines with git."),
         "config": ("config", "The configuration in force, and where each value comes from."),
         "doctor": ("doctor", "What is wrong with tree, memory or machine, and what to do."),
         "validate": ("validate", "Check files without a daemon."),

@@ -72,11 +72,11 @@ def examine(tree: Path, *, fix: bool = False, now: int | None = None) -> list[Ch
     Raises:
         NoTreeError: There is no such folder.
     """
-    from ackd.engine import doctor_channels, doctor_memory, doctor_tree
+    from ackd.engine import doctor_channels, doctor_memory, doctor_sync, doctor_tree
 
     with View(tree) as view:
         patient = Patient(view, fix, int(time.time() * 1000) if now is None else now)
-        looks = (*doctor_tree.LOOKS, *doctor_memory.LOOKS, *doctor_channels.LOOKS)
+        looks = (*doctor_tree.LOOKS, *doctor_memory.LOOKS, *doctor_channels.LOOKS, *doctor_sync.LOOKS)
         checks = [one for look in looks for one in guarded(look, patient)]
     return [*checks, *examine_machine(now)]
 

@@ -190,7 +190,16 @@ class Engine:
         self._must_recover = True
         self.publisher.catch_up(now)
         self.sender.say_what_is_there()
+        self._say_who_else_writes()
         self.hints.start()
+
+    def _say_who_else_writes(self) -> None:
+        """Warn where another node has written in the ledger: two daemons do not share the work."""
+        writers = (name.rpartition("-")[0] for name in self.root.listdir(layout.LEDGER))
+        others = sorted({name for name in writers if name and name != self.node.name})
+        if others:
+            reason = "another node wrote in the ledger; let one daemon run on this tree at a time, wherever it is"
+            log.warning("other-nodes", extra={"nodes": ", ".join(_shown(name) for name in others), "reason": reason})
 
     def finish(self) -> None:
         """Stop in good order: everything published and sealed."""
