@@ -550,3 +550,16 @@ def test_a_channel_that_is_down_is_shown(live: Live) -> None:
     live.ask("next-v1")
     live.turn(20)
     assert "channels" not in live.bench.engine.trouble
+
+
+def test_a_channel_that_was_taken_away_leaves_nothing_open(live: Live) -> None:
+    """A try whose daemon died is settled although this machine has no channel now; the reminder is a file."""
+    live.bench.engine.sender._spawn = lambda run: None
+    live.ask()
+    live.bench.close(clean=False)
+    live.bench.open()
+    live.bench.turn(40)
+    live.bench.turn(0)
+    assert live.states() == ["ambiguous"]
+    live.bench.turn(261)
+    assert [one["kind"] for one in live.tree.inbox("trading")] == ["reminder"]

@@ -12,7 +12,7 @@ import logging
 import re
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ackd.channels.port import Channel, Outcome, Sent
@@ -61,7 +61,7 @@ class Sender:
         book: Book,
         policy: Callable[[], Policy],
         render: Callable[[Deliver, int], Rendered],
-        channels: Iterable[tuple[ChannelSetting, Channel]],
+        channels: Sequence[tuple[ChannelSetting, Channel]],
         wake: Callable[[], None],
         spawn: Callable[[Callable[[], None]], None] | None = None,
     ) -> None:
@@ -121,13 +121,14 @@ class Sender:
             now: The node's wall clock, milliseconds.
         """
         before = self._offers.pop(thread, {})
-        if not self._channels:
+        # A ledger that is no thread may be very long, and without channels nothing of it was ever sent.
+        sends = self._book.sends(thread) if self._channels or is_thread(thread) else {}
+        if not (self._channels or sends):
             return files_only(thread, owed, now)
-        sends = self._book.sends(thread)
         again = self._settle_lost(thread, sends, now)
         folded = self._book.thread(thread) if is_thread(thread) else None
         files: list[tuple[Deliver, Fall | None]] = []
-        due = self._in_flight_until(sends)
+        due = self._in_flight_until(sends, now)
         for deliver in owed:
             one, channel = deliver.ids[0], self.channel_of(deliver.agent)
             if not channel:
@@ -219,11 +220,14 @@ class Sender:
             )
         return bool(mine)
 
-    def _in_flight_until(self, sends: dict[str, Send]) -> int | None:
-        """Give when a send of this ledger must have ended, so that a daemon that died over it is noticed."""
+    def _in_flight_until(self, sends: dict[str, Send], now: int) -> int | None:
+        """Give when a send of this ledger must have ended, so that a daemon that died over it is noticed.
+
+        One that has not ended by then is looked at again now and then: it may be another node's.
+        """
         running = [one for send in sends.values() for one in send.attempts if not one.outcome]
         ends = [one.at + self._timeout_ms(one.channel) + _GRACE_MS for one in running]
-        return min(ends, default=None)
+        return max(min(ends), now + _GRACE_MS) if ends else None
 
     def _timeout_ms(self, channel: str) -> int:
         throttle = self._throttles.get(channel)
