@@ -246,8 +246,12 @@ class Carrier:
         if fall is None:
             return rendered
         sends = self._book.sends(deliver.thread)
-        send = next((sends[one] for one in deliver.ids if one in sends), None)
-        return as_fallback(rendered, send, fall.reason)
+        if deliver.kind == "reminder":
+            # It carries the request again, so that one's tries are its history too.
+            attempts = [one for send in sends.values() if send.agent == deliver.agent for one in send.attempts]
+        else:
+            attempts = [one for name in deliver.ids[:1] if name in sends for one in sends[name].attempts]
+        return as_fallback(rendered, attempts, fall.reason)
 
     def render(self, deliver: Deliver, now: int) -> Rendered:
         """Render a delivery as it is at an instant."""

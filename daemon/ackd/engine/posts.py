@@ -14,7 +14,7 @@ import msgspec
 from ackd.channels.port import Post
 from ackd.engine.delivery import VERSION, Rendered
 from ackd.engine.texts import plain_json, when
-from ackd.protocol.sends import Send
+from ackd.protocol.sends import Attempt
 from ackd.tree.markdown import visible
 
 MAYBE_KNOWN = "You may have this already: if you do, do not begin again."
@@ -95,31 +95,31 @@ def summary_post(several: Sequence[Rendered], *, message_id: str, priority: str,
     )
 
 
-def as_fallback(rendered: Rendered, send: Send | None, reason: str) -> Rendered:
+def as_fallback(rendered: Rendered, attempts: Sequence[Attempt], reason: str) -> Rendered:
     """Mark a file as what is handed over since a live send did not do: with every try, and why (M6).
 
     Args:
         rendered: The delivery.
-        send: Its tries, or None where none was made.
+        attempts: The tries that were made.
         reason: A sentence for its reader.
     """
     document = _decode(rendered.data)
     document["fallback"] = True
-    document["attempts"] = attempts_shown(send)[-_MOST_ATTEMPTS:]
+    document["attempts"] = attempts_shown(attempts)[-_MOST_ATTEMPTS:]
     document["notes"] = [*document.get("notes", ()), visible(f"This came as a file: {reason}.")]
     facts = {**rendered.facts, "fallback": reason}
     return msgspec.structs.replace(rendered, data=_bytes(document) + b"\n", facts=facts)
 
 
-def attempts_shown(send: Send | None) -> list[dict[str, Any]]:
-    """Give the tries of a send as values: channel, when, how it ended, and what the channel said."""
-    attempts = send.attempts if send is not None else ()
+def attempts_shown(attempts: Sequence[Attempt]) -> list[dict[str, Any]]:
+    """Give tries as values, the oldest first: channel, when, how it ended, and what the channel said."""
+    unique = {one.key: one for one in attempts}.values()
     return [
         {"channel": one.channel, "at": when(one.at), "outcome": one.outcome or "sent"}
         | ({"ended_at": when(one.ended_at)} if one.ended_at else {})
         | ({"detail": one.detail} if one.detail else {})
         | ({"by": one.by} if one.by else {})
-        for one in attempts
+        for one in sorted(unique, key=lambda one: (one.stamp, one.key))
     ]
 
 

@@ -80,7 +80,7 @@ def thread_document(thread: Thread, zone: datetime.tzinfo = datetime.UTC) -> dic
                 "kind": send.kind,
                 "agent": send.agent,
                 "state": send_state(thread, send),
-                "attempts": attempts_shown(send),
+                "attempts": attempts_shown(send.attempts),
             }
             for name, send in sorted(thread.sends.items(), key=lambda pair: (pair[1].attempts[0].stamp, pair[0]))
         ],
