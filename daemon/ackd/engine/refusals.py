@@ -153,9 +153,8 @@ class Refusals:
 
         Absence is no message (R6): bytes and record stay, and a file that comes back is refused as before.
         """
-        refusals = [row.id for row in self._book.memory.threads(open_only=True) if row.id.startswith(PREFIX)]
         away: dict[str, int] = {}
-        for ledger in refusals:
+        for ledger in self._book.memory.refused():
             refusal = self._book.refusal(ledger)
             # A name that is no UTF-8 is recorded as it is shown, and cannot be looked for.
             unknown = refusal is None or not refusal.standing or refusal.problem.get("code") == "bad-name"
@@ -221,8 +220,8 @@ class Refusals:
         """Give the refused files that have a repair, by the digest of the content that they were meant to hold."""
         if self._repairs is None:
             self._repairs = {}
-            for row in self._book.memory.threads(open_only=True):
-                refusal = self._book.refusal(row.id) if row.id.startswith(PREFIX) else None
+            for ledger in self._book.memory.refused():
+                refusal = self._book.refusal(ledger)
                 if refusal is not None and refusal.standing and refusal.repaired is not None:
                     self._repairs.setdefault(meant_digest(refusal.repaired), []).append(refusal.path)
         return self._repairs

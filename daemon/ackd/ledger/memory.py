@@ -355,6 +355,11 @@ class Memory:
         row = self._db.execute("SELECT * FROM threads WHERE id = ?", (thread,)).fetchone()
         return ThreadRow(**dict(zip(ThreadRow.__struct_fields__, row, strict=True))) if row else None
 
+    def refused(self) -> list[str]:
+        """Give the ledgers of refused files that stand."""
+        query = "SELECT id FROM threads WHERE phase != 'final' AND phase = 'refused' ORDER BY id"
+        return [str(row[0]) for row in self._db.execute(query)]
+
     def threads(self, *, open_only: bool = False, limit: int = -1, newest: bool = False) -> list[ThreadRow]:
         """Give threads in short, the longest untouched first (`newest`: the other way round)."""
         where = "WHERE phase != 'final'" if open_only else ""

@@ -429,7 +429,9 @@ def test_one_thread_is_one_entry_of_the_inbox(ackd: Any) -> None:
 def test_a_group_alone_shows_its_help(ackd: Any, group: str) -> None:
     """In its own lines, with exit 0."""
     said = ackd.ok(group)
-    assert said.startswith(f"Usage: ackd {group}") or "Commands:\n" in said
+    lines = said.splitlines()
+    assert lines[0].startswith("Usage: ")
+    assert "Commands:" in lines
 
 
 def test_the_log_of_the_page_gives_what_came_from_it(ackd: Any, tree: Any) -> None:
